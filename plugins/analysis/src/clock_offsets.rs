@@ -18,11 +18,11 @@
 
 use std::collections::BTreeMap;
 
-/// Steepest drift between two clocks that is believed: 200 parts in a million.
+/// Largest plausible drift between two clocks: 200 parts per million.
 const MAX_DRIFT: f64 = 200e-6;
-/// Rounding of times to nanoseconds, on both sides of a gate.
+/// Allowance for times rounded to nanoseconds, on both sides of a gate.
 const ROUNDING_NS: f64 = 1.0;
-/// Multiples of the shortest stay within which all ranks leave, each tried if the one before is contradicted.
+/// Multiples of the shortest stay within which all ranks leave. The next is tried if one leads to a contradiction.
 const STAYS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
 
 /// Stay of one rank in one collective, by its own clock.
@@ -65,7 +65,6 @@ impl Offset {
     }
 }
 
-/// One bound from either side at one time.
 #[derive(Clone, Copy, Debug)]
 struct Gate {
     at: f64,
@@ -73,7 +72,7 @@ struct Gate {
     high: f64,
 }
 
-/// Slopes, and values at 0 of the lines that have them.
+/// Slope, and value at 0 of the line with that slope.
 type Corners = Vec<(f64, f64)>;
 /// Stays of both ranks of a pair in one collective, and the shortest stay of any rank in it.
 type SharedStay = (Stay, Stay, i64);
@@ -81,17 +80,17 @@ type SharedStay = (Stay, Stay, i64);
 /// All lines through all gates of a pair of ranks, as the corners of a polygon of (slope, value at 0).
 #[derive(Clone, Debug)]
 struct Lines {
-    /// Time and offset that all else is relative to.
+    /// Time and offset to which everything else is relative.
     origin: (i64, i64),
-    /// Corners from above and from below, by slope.
+    /// Corners of the upper and lower side, sorted by slope.
     above: Vec<(f64, f64)>,
     below: Vec<(f64, f64)>,
-    /// Multiple of the shortest stay that was needed; 0: none holds.
+    /// Multiple of the shortest stay that was needed; 0: none was consistent.
     stays: f64,
 }
 
-/// Slopes at which the bound of these points changes from one to the next: those of their convex hull. `sign` is 1 for
-/// points that lines stay below, -1 for those that they stay above.
+/// Convex hull of the points and the slopes of its edges. `sign` is 1 for points that lines stay below, -1 for
+/// points that they stay above.
 fn hull_slopes(points: &[(f64, f64)], sign: f64) -> (Vec<(f64, f64)>, Vec<f64>) {
     let mut hull: Vec<(f64, f64)> = Vec::new();
     for &(at, value) in points {
@@ -117,7 +116,7 @@ fn hull_slopes(points: &[(f64, f64)], sign: f64) -> (Vec<(f64, f64)>, Vec<f64>) 
     (hull.collect(), slopes)
 }
 
-/// Finds all lines through all gates, whose times must not decrease; `None`: there is none.
+/// All lines through all gates, which must be sorted by time; `None`: there is none.
 fn lines_through(gates: &[Gate]) -> Option<(Corners, Corners)> {
     let (highs, from_above) = hull_slopes(
         &gates.iter().map(|g| (g.at, g.high)).collect::<Vec<_>>(),
@@ -168,7 +167,6 @@ fn lines_through(gates: &[Gate]) -> Option<(Corners, Corners)> {
 }
 
 impl Lines {
-    /// From stays of both ranks in the same collectives, and the shortest stay of any rank in each.
     fn new(pairs: &[(Stay, Stay, i64)]) -> Option<Self> {
         let (of, against, _) = pairs.first()?;
         let origin = (
@@ -209,7 +207,7 @@ impl Lines {
         })
     }
 
-    /// The least and the greatest offset that is possible at a time of the second rank's clock.
+    /// Smallest and largest possible offset at a time of the second rank's clock.
     fn bounds(&self, at_ns: i64) -> (f64, f64) {
         let at = at_ns.saturating_sub(self.origin.0) as f64;
         let value = |(slope, zero): &(f64, f64)| zero + slope * at;
@@ -228,7 +226,7 @@ impl Lines {
 #[derive(Clone, Debug, Default)]
 pub struct ClockOffsets {
     reference: Option<u32>,
-    /// By rank: the pairs that lead from the reference to it, and whether each is told the other way round.
+    /// By rank: the pairs that lead from the reference to it, each with whether it is used in reverse.
     ways: BTreeMap<u32, Vec<(usize, bool)>>,
     lines: Vec<Lines>,
     /// Pairs whose bounds contradict each other.
@@ -272,7 +270,8 @@ impl ClockOffsets {
         out
     }
 
-    /// Finds the way of least uncertainty to each rank; few ranks, so the nearest of all is looked for each time.
+    /// Finds the path with the least uncertainty to each rank. There are few ranks, so a linear search for the
+    /// nearest is enough.
     fn connect(&mut self, known: &[((u32, u32), usize)]) {
         let Some(reference) = self.reference else {
             return;
@@ -363,13 +362,12 @@ impl ClockOffsets {
 /// have. Ranks of one host often share a clock, and against a rank of another host neither is as certain.
 pub struct PairClocks<'a> {
     collectives: &'a [Vec<Stay>],
-    /// Places of the collectives of each rank.
     of_ranks: BTreeMap<u32, Vec<usize>>,
-    /// Of pairs that were compared, the lower rank first.
+    /// Results for pairs already compared, with the lower rank first.
     known: BTreeMap<(u32, u32), Option<Lines>>,
 }
 
-/// Most pairs that are compared: those of 256 ranks.
+/// Largest number of pairs compared: all pairs of 256 ranks.
 const MAX_PAIRS: usize = 32_768;
 
 impl<'a> PairClocks<'a> {
@@ -433,7 +431,6 @@ impl<'a> PairClocks<'a> {
     }
 }
 
-/// The shortest stay of any rank in a collective.
 fn shortest_ns(stays: &[Stay]) -> i64 {
     let length = |stay: &Stay| stay.leave_ns.saturating_sub(stay.arrive_ns);
     stays.iter().map(length).min().unwrap_or(0).max(0)

@@ -30,7 +30,8 @@ fn two_clocks_that_agree_within_a_transfer() {
     assert_eq!(clocks.stays(1), Some(1.0));
 }
 
-/// Ranks 1 and 2 meet often and shortly, and rank 0 seldom and long: their own meetings bound the two clocks best.
+/// Ranks 1 and 2 meet often and briefly, but rank 0 rarely and for long: their own collectives bound the two clocks
+/// best.
 #[test]
 fn two_ranks_bound_their_clocks_more_tightly_than_a_third_does() {
     let mut collectives = vec![vec![
@@ -121,8 +122,9 @@ fn ranks_of_other_groups_are_reached_over_those_in_between() {
 /// Arrival, lowest and highest offset of a gate, in nanoseconds.
 type WholeGate = (i64, i64, i64);
 
-/// The least and the greatest value at a time of all lines through gates that are wider by so many picoseconds on
-/// either side: in whole numbers, over all lines that touch two corners of gates, or one at the steepest drift.
+/// Reference implementation in integers: smallest and largest value at a time over all lines through gates widened
+/// by `wider_ps` on both sides. Tries all lines that touch two corners of gates, or one corner at the largest
+/// drift.
 fn bounds_over_corners(gates: &[WholeGate], wider_ps: i128, at: i64) -> Option<(f64, f64)> {
     let in_ps = |(at, low, high): &WholeGate| {
         let [low, high] = [low, high].map(|ns| i128::from(*ns) * 1_000);
@@ -160,7 +162,7 @@ fn bounds_over_corners(gates: &[WholeGate], wider_ps: i128, at: i64) -> Option<(
     bounds
 }
 
-/// Bounds by the polygon lie between those of slightly narrower and of slightly wider gates.
+/// Checks that the bounds lie between those of slightly narrower and slightly wider gates.
 fn check_bounds(mut gates: Vec<WholeGate>, at: i64) {
     gates.sort_by_key(|gate| gate.0);
     let in_ns = |(at, low, high): &WholeGate| Gate {
@@ -202,7 +204,7 @@ fn bounds_of_two_gates_that_nearly_exclude_each_other() {
 }
 
 proptest! {
-    /// Lines by the polygon are all lines.
+    /// The polygon contains all possible lines.
     #[test]
     fn bounds_are_those_of_all_lines(
         gates in prop::collection::vec((0_i64..1_000_000_000, -500_i64..500, 0_i64..800), 1..12),
@@ -211,7 +213,6 @@ proptest! {
         check_bounds(gates.into_iter().map(|(at, low, width)| (at, low, low + width)).collect(), at);
     }
 
-    /// Of random jobs: the true offset lies within the stated uncertainty at all times.
     #[test]
     fn true_offsets_lie_within_the_uncertainty(
         offsets in prop::collection::vec((-5_000_000_i64..5_000_000, -20_i64..20), 2..6),

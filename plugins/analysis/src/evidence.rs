@@ -24,9 +24,9 @@ pub struct Evidence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     Recurs,
-    /// One of several iterations has nearly all of them: they count as one.
+    /// Nearly all of them are in one of several iterations, so they count as one.
     InOneIteration,
-    /// It happens once by its nature, such as set-up: it has to be long, not to recur.
+    /// It happens only once by its nature, such as set-up: it must be long but need not recur.
     Once,
 }
 

@@ -4,13 +4,14 @@
 //! Arithmetic and Fast Robust Geometric Predicates", 1997, section 2), and is rounded once. So parts of a sum can be
 //! merged in any grouping.
 
-/// Larger values make a sum unknown: of those up to here no number of them overflows, in whatever order they come.
+/// Values above this make the sum unknown. Sums of values up to it cannot overflow, whatever their number and
+/// order.
 const LARGEST: f64 = 1e270;
 
 /// An exact sum of doubles up to 10²⁷⁰.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExactSum {
-    /// Ascending in magnitude, none of them 0.
+    /// In ascending order of magnitude, without zeros.
     partials: Vec<f64>,
     is_unknown: bool,
 }

@@ -10,7 +10,7 @@ use crate::hash::FastMap;
 
 /// A value that stands for none, so that a list of values needs no second list.
 pub trait Vacant: Copy + PartialEq {
-    /// No id has it.
+    /// Marks an absent value, so it must not be the value of any id.
     const VACANT: Self;
 }
 
@@ -18,18 +18,17 @@ impl Vacant for u32 {
     const VACANT: Self = Self::MAX;
 }
 
-/// A list may be this many times as long as it has entries, and a bit.
+/// A list may be this many times as long as its number of entries, plus [`SMALL`].
 const SPARSE: u64 = 8;
 const SMALL: u64 = 1 << 12;
 
-/// Ids of one upper half.
 #[derive(Clone, Debug)]
 struct Half<V> {
     upper: u32,
     count: u64,
     min: u32,
     max: u32,
-    /// By lower half from `min` on; empty when the ids are far apart.
+    /// Values by lower half, starting at `min`; empty if the ids are far apart.
     values: Vec<V>,
 }
 
@@ -122,7 +121,6 @@ impl<V: Vacant> IdIndex<V> {
         }
     }
 
-    /// The slot of an id's value, if the id lies in a list.
     #[inline]
     fn slot(&mut self, id: u64) -> Option<&mut V> {
         let at = self.half(id)?;
@@ -158,7 +156,6 @@ impl<V: Vacant> IdIndex<V> {
         }
     }
 
-    /// Of an id that lies in no list.
     #[cold]
     fn insert_beyond(&mut self, id: u64, value: V) -> bool {
         if self.sparse.contains_key(&id) {
@@ -233,8 +230,8 @@ impl<V: Vacant> IdIndex<V> {
 }
 
 impl<V: Vacant> Half<V> {
-    /// Makes the list reach to an id, and half as far again, so that it grows a few times only; unless it then
-    /// were mostly empty.
+    /// Extends the list to cover an id, plus half its length to keep extensions rare. Fails if it would then be
+    /// mostly empty.
     fn grow_to(&mut self, lower: u32) -> bool {
         let length = self.values.len() as u64;
         let spare = length / 2 + 64;

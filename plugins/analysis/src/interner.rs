@@ -126,7 +126,7 @@ impl Texts {
 }
 
 impl<'a> FromIterator<&'a str> for Texts {
-    /// Texts numbered in the order given.
+    /// Numbers texts in the given order.
     fn from_iter<I: IntoIterator<Item = &'a str>>(texts: I) -> Self {
         let mut out = Self::default();
         for text in texts {

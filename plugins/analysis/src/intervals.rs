@@ -15,7 +15,7 @@
 
 /// Sums that stay at the ends of their type: no time is that long, and a table may say anything.
 pub trait SaturatingSum: Iterator<Item = i64> + Sized {
-    /// The sum.
+    /// The sum, which saturates instead of overflowing.
     fn saturating_sum(self) -> i64 {
         self.fold(0, i64::saturating_add)
     }
@@ -26,7 +26,7 @@ impl<I: Iterator<Item = i64>> SaturatingSum for I {}
 /// A set of instants, or of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntervalSet<T> {
-    /// Sorted, none empty, none touching the next.
+    /// Sorted; none is empty or touches the next.
     ranges: Vec<(T, T)>,
 }
 
@@ -49,9 +49,9 @@ impl<T> Default for IntervalSet<T> {
 #[derive(Clone, Debug)]
 pub struct IntervalSetBuilder<T> {
     pieces: Vec<(T, T)>,
-    /// Disjoint pieces that [`seal`](Self::seal) made of earlier ones.
+    /// Disjoint pieces that [`seal`](Self::seal) moved here.
     sealed: IntervalSet<T>,
-    /// The sealed range that had the interval before.
+    /// Index of the sealed range that contained the previous interval.
     sealed_at: usize,
 }
 
@@ -223,7 +223,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against counting instants one by one.
+        /// Reference implementation: counts instants one by one.
         #[test]
         fn as_by_painting(
             a in prop::collection::vec((0..60_i64, -3..20_i64), 0..20),

@@ -168,7 +168,7 @@ impl ThreadLife<'_> {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// `rank 1 ` and `thread 3 worker-3`; the first is empty where a run has no ranks.
+    /// Splits into `rank 1 ` and `thread 3 worker-3`. The first part is empty in a run without ranks.
     fn rank_and_lane(&self) -> (&str, &str) {
         let number = self.lane.strip_prefix("rank ");
         let lane = number.and_then(|number| {
@@ -179,7 +179,8 @@ impl ThreadLife<'_> {
         self.lane.split_at(self.lane.len() - lane.len())
     }
 
-    /// `worker-*`, of a rank `rank 1 worker-*`; `None`: the thread was not recorded.
+    /// `worker-*`, or `rank 1 worker-*` in a run of ranks; `None`: the thread was not recorded, or it has
+    /// neither a name nor a first row.
     fn role(&self) -> Option<String> {
         let (rank, lane) = self.rank_and_lane();
         let lane = lane.strip_prefix("thread ")?;

@@ -16,7 +16,7 @@ pub trait Source {
     /// As for [`table`](Self::table).
     fn batches(&mut self, input: &str) -> Result<Batches>;
 
-    /// Stops an analysis whose user does not want to wait any longer.
+    /// Returns an error if the user has cancelled the analysis.
     ///
     /// # Errors
     /// [`Cancelled`](trueno_plugin::Error::Cancelled).

@@ -27,7 +27,7 @@ pub fn start_key(span: &impl Interval) -> (i64, Reverse<i64>, u64) {
     (start_ns, Reverse(end_ns), id)
 }
 
-/// More runs than this are sorted by end first.
+/// Lanes with more runs than this are first sorted by end.
 const MAX_RUNS: usize = 16;
 
 /// Sorts a lane.
@@ -55,7 +55,7 @@ fn is_sorted<T: Interval>(lane: &[T]) -> bool {
     lane.is_sorted_by_key(|span| start_key(span))
 }
 
-/// Places from which intervals come in the order of their ends; of more than [`MAX_RUNS`] the first.
+/// Starts of the runs of intervals that are sorted by end; at most [`MAX_RUNS`] + 1 of them.
 fn run_starts<T: Interval>(lane: &[T]) -> Vec<usize> {
     let breaks = lane.windows(2).enumerate();
     let breaks = breaks.filter(|(_, pair)| pair[1].times().1 < pair[0].times().1);
@@ -63,7 +63,7 @@ fn run_starts<T: Interval>(lane: &[T]) -> Vec<usize> {
     starts.take(MAX_RUNS + 1).collect()
 }
 
-/// Sorts a lane of which the first `length` intervals come in the order of their ends, and the rest is sorted.
+/// Sorts a lane whose first `length` intervals are sorted by end and whose rest is already sorted by start.
 fn merge_run<T: Interval>(lane: &mut [T], length: usize) {
     let (run, rest) = lane.split_at(length);
     let is_last = rest.is_empty();
@@ -85,11 +85,9 @@ fn merge_run<T: Interval>(lane: &mut [T], length: usize) {
     }
 }
 
-/// Parents before their children, of intervals in the order of their ends.
-///
-/// The stack holds subtrees as linked lists. A new interval becomes the head of
-/// all lists on top of the stack that began no earlier than it. That is the order of starts
-/// of intervals that nest; others are sorted.
+/// Sorts intervals that are ordered by end so that parents come before their children. The stack holds subtrees as
+/// linked lists. A new interval becomes the head of all lists on top of the stack that began no earlier. For nested
+/// intervals that is the order of starts; others are sorted afterwards.
 pub(crate) fn nested<T: Interval>(run: &[T]) -> Vec<T> {
     const NONE: u32 = u32::MAX;
     let mut next = vec![NONE; run.len()];

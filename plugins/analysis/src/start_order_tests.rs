@@ -7,7 +7,7 @@ fn rows(times: &[(i64, i64)]) -> Vec<(i64, i64, u64)> {
     (0..).zip(times).map(row).collect()
 }
 
-/// A tree of intervals, children first, as a recorder writes them; ids in the order of starts.
+/// A tree of intervals with children before parents, as a recorder writes them. Ids are in the order of starts.
 fn tree(
     depth: u32,
     fan_out: i64,

@@ -47,14 +47,14 @@ pub struct Open<T> {
 /// One step of [`OpenIntervals::step`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step<T> {
-    /// The innermost interval ran from `start_ns` to `end_ns`, which is later.
+    /// The innermost interval ran from `start_ns` to `end_ns`, which is always later.
     Ran {
-        /// Start.
+        /// Start of that time.
         start_ns: i64,
-        /// Until when.
+        /// End of that time.
         end_ns: i64,
     },
-    /// The innermost interval ended, and is gone from the stack.
+    /// The innermost interval ended and was removed from the stack.
     Ended(T),
 }
 
@@ -147,7 +147,8 @@ mod tests {
     use crate::start_order::{sort_by_start, start_key};
 
     proptest! {
-        /// Against painting every instant with the last interval, in the order of starts, that covers it.
+        /// Reference implementation: assigns to every instant the last interval, in the order of starts,
+        /// that covers it.
         #[test]
         fn every_busy_instant_belongs_to_the_innermost(rows in prop::collection::vec((0..40_i64, 0..15_i64), 0..20)) {
             let mut lane: Vec<(i64, i64, u64)> =

@@ -113,7 +113,7 @@ impl Row {
     }
 }
 
-/// Numbers for texts, far apart and not in order of appearance.
+/// Numbers of texts that are far apart and not in the order of appearance.
 fn number(texts: &mut Vec<&'static str>, text: &'static str) -> i64 {
     let at = texts
         .iter()
@@ -125,10 +125,9 @@ fn number(texts: &mut Vec<&'static str>, text: &'static str) -> i64 {
     1_000_000 - 7 * at as i64
 }
 
-/// A text of a row.
 type TextOf = fn(&Row) -> Option<&'static str>;
 
-/// A table of intervals and the lists of its distinct texts, `(list, column, texts)`.
+/// A table of intervals and the lists of its distinct texts. `numbered` has list, column and text of each.
 fn rows(
     table: &'static str,
     rows: &[Row],

@@ -14,7 +14,6 @@
 #[derive(Clone, Copy, Debug)]
 pub struct UnionLength {
     total_ns: i64,
-    /// End of the union so far.
     reached_ns: i64,
 }
 
@@ -52,7 +51,7 @@ impl UnionLength {
 
 /// The same for many groups at once, lane by lane.
 pub struct GroupedUnions {
-    /// By group: its union, and the lane that was added to it last.
+    /// By group: its union, and the lane added to it last.
     groups: Vec<(UnionLength, u32)>,
 }
 

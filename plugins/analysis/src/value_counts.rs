@@ -91,7 +91,7 @@ mod tests {
     use crate::quantiles::quantiles;
 
     proptest! {
-        /// In any grouping, against all values in one array.
+        /// Checks lists merged in any grouping against all values in one array.
         #[test]
         fn merged_lists_have_the_quantiles_of_all_values(
             values in proptest::collection::vec(-9..9_i64, 0..250),

@@ -7,14 +7,14 @@
 /// What a call of a device's API does, as far as its name says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
-    /// Hands kernels or a graph to a device.
+    /// Submits kernels or a graph to a device.
     Launch,
-    /// Returns when a copy has ended.
+    /// Copies and returns when the copy has ended.
     BlockingCopy,
     /// Copies or fills, and may return before the end.
     AsyncCopy,
     Wait(WaitFor),
-    /// Waits for the device where it has to, such as `cudaFree`.
+    /// Waits for the device if necessary, such as `cudaFree`.
     MayWait,
     Other,
 }
@@ -28,20 +28,18 @@ pub enum WaitFor {
     Stream,
     /// An event, fence or signal.
     Event,
-    /// None of the host: a stream waits for an event.
+    /// The host does not wait: a stream waits for an event.
     StreamOrder,
 }
 
-/// An API whose functions share a prefix.
 struct Api {
     prefix: &'static str,
-    /// Functions by their names without the prefix; the first that fits.
+    /// Functions by name without the prefix; the first match counts.
     functions: &'static [(Name, Call)],
-    /// Ordinary words begin with the prefix too: only functions in the list are calls.
+    /// Ordinary words begin with the prefix, too, so only listed functions are calls.
     is_vague: bool,
 }
 
-/// A name without the prefix of its API.
 enum Name {
     Is(&'static str),
     Begins(&'static str),
@@ -50,7 +48,7 @@ enum Name {
 
 use Name::{Begins, Has, Is};
 
-/// CUDA, and the APIs that are made after it.
+/// CUDA and the APIs modelled on it.
 const CUDA_LIKE: &[(Name, Call)] = &[
     (Is("DeviceSynchronize"), Call::Wait(WaitFor::Device)),
     (Is("ThreadSynchronize"), Call::Wait(WaitFor::Device)),
@@ -336,7 +334,7 @@ impl Name {
     }
 }
 
-/// The API of a function and its name there, without its version: `cuMemFree_v2` is `MemFree`.
+/// The API of a function and its name in it, without its version: `cuMemFree_v2` is `MemFree`.
 fn in_api(name: &str) -> Option<(&'static Api, &str)> {
     // Ascend writes the layer before the function: `AscendCL@aclrtSynchronizeStream`.
     let name = name.rsplit_once('@').map_or(name, |(_, name)| name);
@@ -410,19 +408,19 @@ pub fn returns_memory(name: &str) -> bool {
 /// What the events of a category are, in Kineto and the programs that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
-    /// A kernel or an operation of a device.
+    /// A kernel or another operation of a device.
     Kernel,
-    /// A copy that a device makes.
+    /// A copy by a device.
     Copy,
-    /// Memory that a device fills.
+    /// A fill of memory by a device.
     Fill,
     /// A call of a device's API.
     Call,
-    /// Calls and work of a device alike: the arguments of each tell which.
+    /// Calls and device work mixed: the arguments of each event tell which it is.
     CallOrWork,
     /// A wait for a device.
     Wait,
-    /// Work of the host, whatever its arguments are.
+    /// Host work, whatever its arguments are.
     Host,
 }
 
@@ -527,9 +525,9 @@ const ACCELERATORS: [&str; 10] = [
 /// What the rows of a thread of a device are, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceLane {
-    /// Work, of the stream or queue of that number where the name has one.
+    /// Work, with the number of the stream or queue if the name has one.
     Work(Option<u32>),
-    /// What other lanes of the device hold, said again in other words: steps, modules, layers.
+    /// The same work as in other lanes, grouped differently: steps, modules, layers.
     Repeated,
     /// Time in which nothing ran.
     Idle,

@@ -4,7 +4,8 @@
 //! after the place in `FILE(LINE): NAME` and `FILE:LINE NAME`, and before it in `NAME (FILE:LINE)`, that of `<built-in method NAME of TYPE object at …>`, of
 //! `<built-in function NAME>` and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
 
-/// Of Python, of libc, of POSIX threads, of JAX; `man 2`, `man 3`, and the modules `threading`, `time`, `select`, `socket`.
+/// Functions of Python, libc, POSIX threads and JAX that only wait; see `man 2`, `man 3`, and the modules
+/// `threading`, `time`, `select` and `socket`.
 const WAITS: [&str; 31] = [
     "accept",
     "acquire",
@@ -39,8 +40,8 @@ const WAITS: [&str; 31] = [
     "waitpid",
 ];
 
-/// Names that mean other things too (texts and tables are joined, tensors selected from), and the files, modules and types of Python
-/// in which they wait.
+/// Names with several meanings (`join` is also for texts and tables), with the Python files, modules and types in
+/// which they wait.
 const WAITS_IN: [(&str, &[&str]); 4] = [
     (
         "join",
@@ -74,10 +75,10 @@ const WAITS_IN: [(&str, &[&str]); 4] = [
     ("result", &["_base.py", "Future"]),
 ];
 
-/// And those that wait where they are calls of the system.
+/// Names that wait only as system calls.
 const WAITING_CALLS: [&str; 2] = ["pselect", "select"];
 
-/// Events of runtimes in which a host waits for a device or another thread.
+/// Runtime events in which a host waits for a device or another thread.
 const RUNTIMES: [&str; 6] = [
     "BufferSequencingEvent",
     "BlockUntilReady",
@@ -100,7 +101,7 @@ pub fn names_a_wait(text: &str, is_call: bool) -> bool {
         || RUNTIMES.iter().any(|part| text.contains(part))
 }
 
-/// The file of a frame of Python, or the module or type before a dot, and the function's own name.
+/// The function's own name, after the file of a Python frame or the module or type before a dot.
 fn own_name(text: &str) -> (Option<&str>, &str) {
     let quoted = text.strip_prefix("<method '");
     if let Some(name) = quoted.and_then(|rest| rest.split('\'').next()) {

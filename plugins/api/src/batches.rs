@@ -37,7 +37,7 @@ use crate::error::Result;
 /// # }
 /// ```
 pub struct Batches {
-    /// Of the input; empty for a stream that has none.
+    /// Name of the input; empty for a stream without one.
     name: String,
     reader: StreamReader,
     is_missing: bool,

@@ -1,18 +1,17 @@
 //! Bits of another's bitmap: validity, and truth values.
 
-/// Bits of the rows of a batch, least significant first; without a bitmap all are set.
+/// Bits of the rows of a batch, least significant first. Without a bitmap all bits are set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bits<'a> {
-    /// From the byte of the first row to that of the last; `None`: all are set.
+    /// The bytes from the first row to the last; `None`: all bits are set.
     bytes: Option<&'a [u8]>,
-    /// Bits of the first byte that come before the first row.
+    /// Number of bits in the first byte before the first row.
     skip: usize,
     len: usize,
     zeros: usize,
 }
 
 impl<'a> Bits<'a> {
-    /// So many bits that are set.
     pub(crate) fn ones(len: usize) -> Self {
         Self {
             bytes: None,
@@ -56,12 +55,12 @@ impl<'a> Bits<'a> {
         self.zeros
     }
 
-    /// The bytes and the bit in them to begin with; `None`: all are set.
+    /// The bytes and the index of the first bit in them; `None`: all bits are set.
     pub(crate) fn bitmap(&self) -> Option<(&'a [u8], usize)> {
         Some((self.bytes?, self.skip))
     }
 
-    /// Bit `at`, which is below the length.
+    /// `at` must be below the length.
     #[inline]
     pub(crate) fn get(&self, at: usize) -> bool {
         match self.bytes {

@@ -10,19 +10,20 @@ use crate::error::{Error, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChartKind {
-    /// A bar per row: `x` names it, `y` is its length. With `series`, bars side by side.
+    /// A bar per row: `x` names it and `y` is its length. With `series`, bars are side by side.
     Bar,
-    /// One bar per `x`, made of pieces `y`, one a `series`.
+    /// One bar per `x`, stacked from pieces `y`, one per `series`.
     StackedBar,
-    /// Lines through (`x`, `y`), one a `series` if given; rows with a `label` stand out.
+    /// Lines through (`x`, `y`), one per `series` if given. Rows with a `label` are highlighted.
     Line,
-    /// Points at (`x`, `y`), coloured by `series`, named by `label`, their area by `size`.
+    /// Points at (`x`, `y`), coloured by `series`, labelled by `label`, with an area proportional to `size`.
     Scatter,
-    /// Bars on a time axis: lane `y`, from `x`, as long as `width`, coloured by `series`, named by `label`.
+    /// Bars on a time axis: on lane `y`, starting at `x`, of length `width`, coloured by `series`, labelled by
+    /// `label`.
     Gantt,
     /// Cells at (`x`, `y`), coloured by `value`.
     Heatmap,
-    /// Estimates with intervals: row `y`, estimate `x`, from `low` to `high`, beside the line `reference`.
+    /// Estimates with intervals: row `y`, estimate `x`, from `low` to `high`, next to the line `reference`.
     Forest,
 }
 
@@ -30,10 +31,10 @@ pub enum ChartKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Evenly.
+    /// A linear scale.
     #[default]
     Linear,
-    /// By factors of ten; rows at or below zero cannot be drawn.
+    /// A logarithmic scale of base ten. Rows at or below zero cannot be drawn.
     Log,
 }
 

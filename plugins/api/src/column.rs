@@ -16,7 +16,7 @@ pub enum ColumnType {
     U64,
     /// IEEE 754 double, Arrow `g`.
     F64,
-    /// Truth value, Arrow `b`.
+    /// Boolean, Arrow `b`.
     Bool,
     /// UTF-8 text with 64-bit offsets, Arrow `U`.
     Text,
@@ -129,7 +129,7 @@ impl<T: Copy + Default> PlainColumn<T> {
         self.validity.push(value.is_some());
     }
 
-    /// Zeroes the slots of null rows, so that what lies under a null never reaches a result.
+    /// Zeroes the values of null rows, so that what the producer left there never reaches a result.
     fn try_append(&mut self, slice: &PlainSlice<'_, T>) -> Result<(), TryReserveError> {
         let before = self.values.len();
         self.values.try_reserve(slice.len())?;
@@ -250,7 +250,7 @@ impl Column {
         self.validity().nulls()
     }
 
-    /// Appends the rows of a slice of the same type; of another, nothing.
+    /// Appends the rows of a slice. Does nothing if the slice has another type.
     pub(crate) fn try_append(&mut self, slice: &ColumnSlice<'_>) -> Result<(), TryReserveError> {
         match (self, slice) {
             (Self::I64(to), ColumnSlice::I64(slice)) => to.try_append(slice),

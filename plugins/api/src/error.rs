@@ -11,16 +11,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// Anything that is not one of the other kinds.
+    /// Any other failure.
     Failed(String),
-    /// The user's options do not parse.
+    /// The user's options are invalid.
     BadOption(String),
-    /// The data breaks what the query promised: a missing column, another
-    /// type, a null where there may be none, a broken Arrow stream.
+    /// The data is not what the query promised: a missing column, another type, an unexpected null, or a broken
+    /// Arrow stream.
     BadInput(String),
     /// The plugin saw [`Run::cancelled`](crate::Run::cancelled) and stopped.
     Cancelled,
-    /// The plugin panicked; the text ends with the place.
+    /// The plugin panicked. The text ends with the source location.
     Panicked(String),
 }
 
@@ -40,7 +40,7 @@ impl Error {
         Self::BadOption(message.to_string())
     }
 
-    /// The same of an input of the plugin.
+    /// Prefixes the error with the name of an input of the plugin.
     pub(crate) fn of_input(self, name: &str) -> Self {
         match name {
             "" => self,

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Good to know.
+    /// Information; nothing needs to change.
     Info,
-    /// Worth a change.
+    /// Something is worth changing.
     Warning,
-    /// The run cannot be trusted, or a budget is broken.
+    /// The run cannot be trusted, or a budget is exceeded.
     Error,
 }
 
@@ -84,9 +84,9 @@ impl Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Evidence {
-    /// A query that shows them.
+    /// A query that selects the rows.
     Query(String),
-    /// Their ids.
+    /// The ids of the rows.
     Ids(Vec<u64>),
 }
 

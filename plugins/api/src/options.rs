@@ -47,7 +47,7 @@ pub(crate) fn parse<O: DeserializeOwned + Default>(text: &str) -> Result<O> {
     })
 }
 
-/// The object, and where the names of the fields go once the type has told them.
+/// The options object. `known` receives the field names of the options type.
 struct Options<'a> {
     object: Map<String, Value>,
     known: &'a Cell<Option<&'static [&'static str]>>,
@@ -128,7 +128,7 @@ impl<'de> Deserializer<'de> for Options<'_> {
     }
 }
 
-/// Keys with their values; an error in a value names its key.
+/// Keys with their values. Errors in a value name its key.
 struct Entries {
     entries: serde_json::map::IntoIter,
     current: Option<(String, Value)>,

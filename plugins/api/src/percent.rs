@@ -1,6 +1,6 @@
 //! Shares for people.
 
-/// Sums of shares that make a whole are off by less than this.
+/// Rounding error allowed in a sum of shares that should be 1.
 const ROUNDING: f64 = 1e-12;
 
 /// A share in per cent with one decimal, as reports show it: `12.3 %`. What is more than nothing and would be

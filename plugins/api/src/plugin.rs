@@ -11,16 +11,15 @@ use crate::run::Run;
 /// It sees no path, no clock and no environment, prints nothing, and leaves no
 /// thread behind. The same input and options give the same bytes of output.
 pub trait Plugin {
-    /// `[a-z][a-z0-9_]*`: folder, file name (`libtrueno_plugin_<id>.so`), name
-    /// in reports, and namespace of the tables it emits. Checked when compiled.
+    /// Matches `[a-z][a-z0-9_]*`, which is checked at compile time. Used as the folder, the file name
+    /// (`libtrueno_plugin_<id>.so`), the name in reports, and the namespace of the plugin's tables.
     const ID: &'static str;
-    /// Summary: one line for `plugins list`.
+    /// One line for `plugins list`.
     const SUMMARY: &'static str;
-    /// The tables it wants, by query.
+    /// The tables that the plugin reads, as queries.
     const INPUTS: &'static [Input];
-    /// Options that the user may set: `()` for none, or a struct with
-    /// `#[derive(Default, Deserialize)] #[serde(default)]`. Keys it does not
-    /// have are refused with the list of those it has.
+    /// Options that the user may set: `()` for none, or a struct with `#[derive(Default, Deserialize)]
+    /// #[serde(default)]`. Unknown keys are rejected with a list of the known ones.
     type Options: DeserializeOwned + Default;
 
     /// The analysis.
@@ -107,9 +106,9 @@ pub trait Plugin {
 /// # }
 /// ```
 pub trait Parts: Plugin {
-    /// The inputs of [`merge`](Parts::merge): queries over `<id>.<table>`, the tables of parts, one
-    /// rank after the other, over other plugins' tables, and over small tables of the whole job, as
-    /// `run` and `ranks`. Named after the table of a part that they read, so that
+    /// The inputs of [`merge`](Parts::merge): queries over `<id>.<table>` (the tables of the parts, one rank
+    /// after another), over tables of other plugins, and over small tables of the whole job such as `run` and
+    /// `ranks`. Name each input after the table of the part that it reads, so that
     /// [`testing::merge`](crate::testing::merge) finds it.
     const MERGE_INPUTS: &'static [Input];
 

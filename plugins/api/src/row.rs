@@ -10,9 +10,9 @@ use crate::table::Table;
 pub trait Cell<'a>: Sized {
     /// Type of its column.
     const TYPE: ColumnType;
-    /// Appends the value to a column of [`TYPE`](Self::TYPE); does nothing to another.
+    /// Appends the value to a column of type [`TYPE`](Self::TYPE); does nothing if the column has another type.
     fn push(self, column: &mut Column);
-    /// The value of a row. `None`: the column has another type, or holds null where the field cannot.
+    /// The value in a row; `None` if the column has another type, or holds a null that the field cannot hold.
     fn get(column: &'a Column, row: usize) -> Option<Self>;
 }
 
@@ -60,9 +60,9 @@ cells! {
 pub trait TableRow<'a>: Sized {
     /// Name and type of each column.
     const COLUMNS: &'static [(&'static str, ColumnType)];
-    /// Appends the row to these columns, as [`COLUMNS`](Self::COLUMNS) has them.
+    /// Appends the row to `columns`, which must be in the order of [`COLUMNS`](Self::COLUMNS).
     fn push(self, columns: &mut [Column]);
-    /// The row of these columns; else the place of the column that holds null where the field cannot.
+    /// Reads a row. The error is the index of the column that holds a null although the field cannot.
     fn get(columns: &[&'a Column], row: usize) -> std::result::Result<Self, usize>;
 }
 

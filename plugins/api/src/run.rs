@@ -71,7 +71,7 @@ impl Run {
         Ok(Batches::new(name, reader, input.is_optional()))
     }
 
-    /// An input that was not read yet, and the place of its stream.
+    /// Marks an input as read; returns it with the location of its stream.
     fn input(&mut self, name: &str) -> Result<(Input, *mut ArrowArrayStream)> {
         let Some(index) = self.inputs.iter().position(|input| input.name() == name) else {
             return Err(Error::failed(format!(

@@ -27,9 +27,9 @@ pub struct BoolSlice<'a> {
 /// The rows of one column of text in a [`Batch`](crate::Batch).
 #[derive(Clone, Copy, Debug)]
 pub struct TextSlice<'a> {
-    /// One more than rows, in order.
+    /// One more than there are rows, in ascending order.
     pub(crate) offsets: &'a [i64],
-    /// From the first offset to the last; of rows that hold a value UTF-8.
+    /// The bytes from the first offset to the last. Rows with a value are valid UTF-8.
     pub(crate) bytes: &'a [u8],
     pub(crate) valid: Bits<'a>,
 }

@@ -186,7 +186,7 @@ pub(crate) fn other_type(table: &str, column: &str, found: ColumnType, asked: Co
     ))
 }
 
-/// `` `a`, `b` `` or `nothing`.
+/// Formats names as `` `a`, `b` ``, or `nothing` if there are none.
 pub(crate) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     if names.is_empty() {

@@ -146,7 +146,6 @@ pub fn merge<P: Parts>(
     unsafe { Host::merging(is_final).run(export::merge::<P>, &declared, inputs, options) }
 }
 
-/// Name, and whether it may be left out.
 fn declared(inputs: &'static [Input]) -> Vec<(&'static str, bool)> {
     inputs
         .iter()

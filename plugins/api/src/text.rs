@@ -7,7 +7,7 @@ use crate::validity::Validity;
 /// A contiguous column of UTF-8 text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextColumn {
-    /// One more than rows; row `i` is `data[offsets[i]..offsets[i + 1]]`.
+    /// One more than there are rows; row `i` is `data[offsets[i]..offsets[i + 1]]`.
     pub(crate) offsets: Vec<i64>,
     pub(crate) data: String,
     pub(crate) validity: Validity,

@@ -2,12 +2,12 @@
 
 use crate::bits::Bits;
 
-/// Bits of a column, least significant first, 1 = the row holds a value.
+/// Validity bits of a column, least significant first; 1 means that the row has a value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Validity {
     len: usize,
     nulls: usize,
-    /// Empty while there is no null.
+    /// Empty as long as there is no null.
     bits: Vec<u8>,
 }
 
@@ -20,7 +20,6 @@ impl Validity {
         self.nulls
     }
 
-    /// The bitmap, if any row is null.
     pub(crate) fn bits(&self) -> Option<&[u8]> {
         (self.nulls > 0).then_some(&self.bits[..])
     }
@@ -41,7 +40,6 @@ impl Validity {
         self.len += 1;
     }
 
-    /// Appends `rows` rows that hold values.
     pub(crate) fn extend_valid(&mut self, rows: usize) {
         if self.nulls == 0 {
             self.len += rows;
@@ -52,7 +50,6 @@ impl Validity {
         }
     }
 
-    /// Appends the bits of a batch.
     pub(crate) fn append(&mut self, bits: &Bits<'_>) {
         let Some((bytes, skip)) = bits.bitmap() else {
             return self.extend_valid(bits.len());
@@ -74,7 +71,7 @@ impl Validity {
         self.len += rows;
     }
 
-    /// Makes the bitmap real, with ones for the rows so far.
+    /// Creates the bitmap, with ones for the existing rows.
     fn start_bits(&mut self) {
         if self.nulls == 0 {
             self.bits = vec![0xff; self.len / 8];
@@ -94,7 +91,6 @@ impl Validity {
     }
 }
 
-/// Eight bits from bit `from` on.
 fn eight_bits(bytes: &[u8], from: usize) -> u8 {
     let (at, shift) = (from / 8, from % 8);
     match shift {

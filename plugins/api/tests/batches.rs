@@ -10,7 +10,6 @@ use trueno_plugin::{
 
 use producer::{Batch, Cells, Producer, bits, bytes_of, i64s};
 
-/// One row of five columns.
 #[derive(Clone, Debug)]
 struct Row {
     i: Option<i64>,
@@ -20,7 +19,8 @@ struct Row {
     t: Option<String>,
 }
 
-/// A batch: which of its rows it shows, and by how many bytes its buffers are off.
+/// The shape of a batch: its rows, the offsets of array and batch, and by how many bytes its buffers are
+/// misaligned.
 #[derive(Clone, Debug)]
 struct Shape {
     rows: Vec<Row>,
@@ -135,7 +135,7 @@ const FIELDS: [(&str, &std::ffi::CStr); 5] = [
     ("t", c"U"),
 ];
 
-/// All batches after each other; everything is released once.
+/// Concatenates all batches, and checks that everything is released exactly once.
 fn concatenated(producer: &Producer) -> Result<TableBuilder> {
     let mut stream = producer.stream();
     let mut read = || {
@@ -192,7 +192,7 @@ fn numbers(batches: Vec<Batch>) -> Producer {
     Producer::new(FIELDS[..1].to_vec(), batches)
 }
 
-/// The refusal of a table, which going through its batches gives too.
+/// The error from reading a stream as a table, checked to be the same when reading batch by batch.
 fn refusal(producer: impl Fn() -> Producer) -> String {
     let as_table = producer().read().unwrap_err();
     let producer = producer();
@@ -274,7 +274,6 @@ fn a_batch_left_behind_is_released_with_its_stream() {
     assert!(unsafe { Batches::of_stream(&mut released) }.is_err());
 }
 
-/// Reads its inputs as its option says.
 struct Reader;
 
 impl Plugin for Reader {

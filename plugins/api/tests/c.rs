@@ -57,7 +57,6 @@ fn sources(folder: &str) -> Vec<PathBuf> {
     all
 }
 
-/// Builds a plugin and keeps it loaded, as every host does.
 fn load(include: &Path, source: &Path) -> *const abi::Plugin {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("plugin.so");

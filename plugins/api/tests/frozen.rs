@@ -18,14 +18,14 @@ fn kept(minor: u32) -> PathBuf {
     root().join(format!("tests/abi/{}.{minor}", abi::MAJOR))
 }
 
-/// The steps of a new version, for whoever meets one of these tests.
+/// Steps for adding a version, shown when one of these tests fails.
 const STEPS: &str = "A declaration of a version that is there stays as it is. To append one: raise \
     TRUENO_PLUGIN_ABI_MINOR (trueno_plugin.h) and MINOR (plugins/api/src/abi.rs), copy trueno_plugin.h and \
     arrow_c_abi.h to tests/abi/<version>/ with a plugin built against them and with layout.txt (what \
     plugins/api/tests/c/layout.c prints with these headers), and add a line to docs/abi.md. What breaks a plugin that \
     is built needs a new symbol and a new major version.";
 
-/// The declarations of a header: no comments, and one space wherever there is any.
+/// The declarations of a header without comments and with normalised spaces.
 fn declarations(header: &str) -> String {
     let mut code = String::new();
     let mut rest = header;
@@ -84,7 +84,7 @@ fn each_version_is_kept_and_on_the_page() {
     assert_eq!(folders.count() as u32, abi::MINOR + 1);
 }
 
-/// Words and values of `layout.txt`, in its order.
+/// Descriptions and values of `layout.txt`, in its order.
 fn layout(minor: u32) -> Vec<(String, usize)> {
     let text = text(&kept(minor).join("layout.txt"));
     let value = |line: &str| {
@@ -94,12 +94,12 @@ fn layout(minor: u32) -> Vec<(String, usize)> {
     text.lines().map(value).collect()
 }
 
-/// Struct that a line of the layout is of, if it says its size.
+/// Name of the struct if a line of the layout states its size.
 fn sized(what: &str) -> Option<&str> {
     what.strip_prefix("sizeof ")
 }
 
-/// A struct that changed otherwise than at its end has changed for plugins that are built.
+/// A change other than at the end of a struct would break compiled plugins.
 #[test]
 fn a_later_version_only_appends() {
     for minor in 1..=abi::MINOR {
@@ -144,8 +144,8 @@ fn the_page_has_the_sizes_of_each_version() {
     }
 }
 
-/// Each built once, stripped, and never again: `cc -std=c11 -Os -shared -fPIC -s -Wl,--build-id=none
-/// -Wl,-z,noseparate-code`.
+/// Each library was built once, stripped, and is never rebuilt: `cc -std=c11 -Os -shared -fPIC -s
+/// -Wl,--build-id=none -Wl,-z,noseparate-code`.
 #[test]
 fn a_library_built_against_each_version_runs_as_it_is() {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
@@ -173,7 +173,6 @@ fn a_library_built_against_each_version_runs_as_it_is() {
     }
 }
 
-/// The library of that version, as it was built.
 fn load(minor: u32) -> *const abi::Plugin {
     let library = kept(minor).join("libtrueno_plugin_frozen.so");
     // SAFETY: a library of ours without initialisers; never unloaded, so that the descriptor stays.

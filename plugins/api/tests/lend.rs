@@ -60,7 +60,6 @@ fn a_table_survives_the_trip_in_batches_of_any_size() {
     }
 }
 
-/// Calls for a batch as a consumer would.
 fn next(stream: &mut ArrowArrayStream) -> ArrowArray {
     let mut batch = ArrowArray::released();
     // SAFETY: a live stream of the SDK.

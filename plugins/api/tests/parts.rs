@@ -16,12 +16,11 @@ use trueno_plugin::{abi, arrow};
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Options {
-    /// Names that were called less often are left out of the section.
+    /// Names with fewer calls are left out of the section.
     min_calls: i64,
     panic: bool,
 }
 
-/// Calls of each name, and the longest.
 struct Longest;
 
 impl Plugin for Longest {
@@ -60,7 +59,6 @@ impl Parts for Longest {
 export!(Longest, parts);
 
 unsafe extern "C" {
-    /// The entry that `export!` made.
     safe fn trueno_plugin_v1() -> *const abi::Plugin;
 }
 
@@ -266,7 +264,6 @@ fn the_exported_descriptor_has_part_and_merge() {
     );
 }
 
-/// A plugin without parts.
 struct Plain;
 
 impl Plugin for Plain {
@@ -329,7 +326,8 @@ unsafe extern "C" fn take_error(host: *mut c_void, text: abi::Str) {
     unsafe { (*host.cast::<OldHost>()).error = text.to_string_lossy().into_owned() };
 }
 
-/// Calls as a host of 1.0 does, with a struct that ends after `cancelled`; `behind` lies behind it.
+/// Calls a function as a host of version 1.0 does, with a struct that ends after `cancelled`. `behind` is the
+/// memory after it.
 fn run_of_1_0(function: abi::RunFn, input: TableBuilder, behind: &[u64]) -> (abi::Status, OldHost) {
     let mut host = OldHost::default();
     let mut stream = arrow::export_stream(input.finish().unwrap());
@@ -389,7 +387,7 @@ fn a_host_of_1_0_runs_it_and_is_read_no_further() {
     }
 }
 
-/// Merges without further inputs, so that a host with one input can call it.
+/// Merges without further inputs, so that a host with a single input can call it.
 struct Final;
 
 impl Plugin for Final {
@@ -429,7 +427,7 @@ fn a_merging_is_final_only_if_the_host_says_so() {
     }
 }
 
-/// The example tested at `Parts` is the one that the page shows.
+/// The page must show the same example as the documentation of `Parts`, which is tested there.
 #[test]
 fn the_page_has_the_example_of_the_documentation() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

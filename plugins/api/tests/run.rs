@@ -15,7 +15,6 @@ struct Options {
     top: u64,
 }
 
-/// Does what its option says.
 struct Actor;
 
 impl Plugin for Actor {
@@ -219,7 +218,6 @@ fn inputs_of_a_test_are_those_of_the_plugin() {
     assert!(error(vec![spans(), spans()]).contains("given twice"));
 }
 
-/// A run without callbacks and inputs.
 fn bare() -> abi::Run {
     abi::Run {
         struct_size: size_of::<abi::Run>() as u32,
@@ -241,7 +239,6 @@ fn bare() -> abi::Run {
     }
 }
 
-/// Emits, asks, and needs no input.
 struct Alone;
 
 impl Plugin for Alone {

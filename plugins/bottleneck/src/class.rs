@@ -1,6 +1,5 @@
 //! Classes of bottlenecks. A rule declares its own; this says how they relate.
 
-/// The kind of thing that holds a program back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
     name: &'static str,
@@ -9,7 +8,7 @@ pub struct Class {
 }
 
 impl Class {
-    /// A class of its own name; of two findings with equal gains that of the lower precedence comes first.
+    /// Of findings with equal gains, the class with the lower precedence comes first.
     pub const fn new(name: &'static str, precedence: u32) -> Self {
         Self {
             name,
@@ -18,7 +17,7 @@ impl Class {
         }
     }
 
-    /// The same, a reason for classes of these names where both are found at one place.
+    /// Makes this class an explanation of the named classes when both are found at the same place.
     pub const fn explaining(mut self, names: &'static [&'static str]) -> Self {
         self.explained = names;
         self
@@ -28,12 +27,11 @@ impl Class {
         self.name
     }
 
-    /// Names of the classes that it explains.
     pub fn explained(self) -> &'static [&'static str] {
         self.explained
     }
 
-    /// Returns whether it is a reason for that one, where both are found at one place.
+    /// Returns whether this class is a reason for `other` when both are found at the same place.
     pub fn explains(self, other: Self) -> bool {
         self.explained.contains(&other.name)
     }

@@ -5,16 +5,17 @@ use std::cmp::Reverse;
 use crate::verdict::{Bottleneck, PART, Verdicts};
 use crate::wording::without_rank;
 
-/// Ranks that are named one by one.
 const SHOWN: usize = 4;
 
-/// Numbers groups and puts findings in the order of ranks: groups by their leaders, the leader first in each.
+/// Numbers groups of findings and sorts the findings by group, the leader of each group first. The leader has the
+/// highest severity, then the largest gain.
 ///
-/// Two findings are of one group when one class [explains](crate::class::Class::explains) the other and both are
-/// found at one place, or when both are the same class of rooflines or loops (what is nested says the same, and a category
-/// says what its names say; a part of a finding is that of its device or host). The same finding of several ranks is of one
-/// group, and with it what belongs to it there; its leader says which ranks. The leader has the highest severity, then the
-/// most to gain. Of one device a brick's finding on the host explains what the device waits for.
+/// Two findings are in one group
+/// - if one class [explains](crate::class::Class::explains) the other and both are at the same place, or one is about
+///   the host and the other about a device;
+/// - if both are of the same class at related scopes: a brick and what is nested in it, a category and its names, a
+///   device and a category's part of its finding;
+/// - if they are the same finding on several ranks. The leader's sentence lists those ranks.
 pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     let mut findings = std::mem::take(&mut verdicts.findings);
     findings.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -62,7 +63,6 @@ fn key(finding: &Bottleneck) -> impl Ord + '_ {
     )
 }
 
-/// Rank of a finding, by what it is about or else by its place.
 fn rank(one: &Bottleneck) -> u64 {
     let of_scope = without_rank(&one.scope);
     let of_place = || without_rank(&one.place).0;
@@ -73,7 +73,6 @@ fn rank(one: &Bottleneck) -> u64 {
     }
 }
 
-/// Returns whether both say the same of two ranks.
 fn is_twin(a: &Bottleneck, b: &Bottleneck) -> bool {
     let bare = |one: &Bottleneck| {
         let (scope, place) = (without_rank(&one.scope).1, without_rank(&one.place).1);
@@ -93,7 +92,7 @@ fn is_twin(a: &Bottleneck, b: &Bottleneck) -> bool {
     rank(a) != rank(b) && bare(a) == bare(b)
 }
 
-/// Says of a finding that other ranks have as well on which of `ranks` it was found.
+/// Adds to the leader's sentence on which of `ranks` the finding was made.
 fn name_ranks(findings: &mut [Bottleneck], leader: usize, ranks: usize) {
     let lead = &findings[leader];
     let of_group = findings.iter().filter(|one| one.group == lead.group);
@@ -136,7 +135,6 @@ fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
     same_kind || (explains && (a.place == b.place || of_ranks || touches(a, b) || touches(b, a)))
 }
 
-/// Returns whether one is about the host side of what the other one says of a device.
 fn touches(host: &Bottleneck, device: &Bottleneck) -> bool {
     host.place == "host" && device.scope_kind == "device"
 }

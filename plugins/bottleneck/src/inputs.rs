@@ -9,7 +9,6 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 40] = [
     may(
         "run",

@@ -2,9 +2,8 @@
 
 use serde::de::MapAccess;
 
-/// A group of thresholds, as `thresholds!` declares it.
 pub trait Thresholds {
-    /// Their names, which no other group has.
+    /// Names of the options, unique over all groups.
     const NAMES: &'static [&'static str];
 
     /// Takes the value of a threshold from `map`; false: it has none of that name.
@@ -14,7 +13,6 @@ pub trait Thresholds {
     fn set<'de, A: MapAccess<'de>>(&mut self, name: &str, map: &mut A) -> Result<bool, A::Error>;
 }
 
-/// Declares a struct of thresholds with their defaults.
 macro_rules! thresholds {
     (
         $(#[$doc:meta])*
@@ -50,15 +48,12 @@ pub(crate) use thresholds;
 thresholds! {
     /// Thresholds of all rules. Shares are of the window unless said otherwise.
     pub struct General {
-        /// Most groups that become findings; the table `bottlenecks` has all.
+        /// Largest number of groups reported as findings; the table `bottlenecks` lists all.
         findings: usize = 5,
-        /// Predicted gains below this share are not reported.
+        /// Findings with a smaller predicted gain are not reported.
         least_share: f64 = 0.03,
-        /// Predicted gain from which on a finding is of medium severity.
         medium_share: f64 = 0.10,
-        /// The same for high severity.
         high_share: f64 = 0.25,
-        /// The same for critical severity.
         critical_share: f64 = 0.50,
     }
 }

@@ -1,7 +1,7 @@
 //! Gains of pieces of work that may go on at the same time.
 
-/// The most that can be saved end to end by pieces that each save something at a time of their own: those that overlap are not one
-/// after the other on any path, and of them only one counts (weighted interval scheduling). A range without length overlaps nothing.
+/// Largest total saving of pieces that do not overlap (weighted interval scheduling). Overlapping pieces are never
+/// one after the other on a path, so only one of them counts. An empty range overlaps nothing.
 pub fn one_after_another(mut pieces: Vec<((i64, i64), i64)>) -> i64 {
     pieces.sort_unstable_by_key(|((from, to), _)| (*to, *from));
     // By number of pieces looked at: the best of those.

@@ -20,18 +20,18 @@ fn findings(name: &str, rank: Vec<u64>, rows: &[&Bottleneck]) -> TableBuilder {
         .text("code", rows().map(|row| row.code))
 }
 
-/// Table `top`: of each group of findings the first, at most as many as option `findings`.
-///
-/// `rank` from 1; `class`; `scope_kind` and `scope`: what it is about; `severity`: low, medium, high; `gain_ns`, `gain_share`: by how
-/// much the window would be shorter, null where it is not about time (gains do not add up); `confidence`; `sentence`: one line for people;
-/// `code`: the case within the class.
+/// Table `top`: the leader of each group of findings, at most as many as option `findings`. `rank` counts from 1.
+/// `scope_kind` and `scope` say what the finding is about. `gain_ns` and `gain_share` are by how much the window
+/// would be shorter, null if the finding is not about time; gains do not add up. `sentence` is one line for people,
+/// `code` the case within the class.
 pub fn top(verdicts: &Verdicts, top: &[usize]) -> TableBuilder {
     let rows: Vec<&Bottleneck> = top.iter().map(|at| &verdicts.findings[*at]).collect();
     findings("top", (1..=rows.len() as u64).collect(), &rows)
 }
 
-/// Table `bottlenecks`: all findings, as in `top`; `group`: findings of one number explain one another; `confidence_why`; `evidence`: a
-/// query that shows the rows; `assumption` of the gain; `considered`: what else it could be; `suggestion`.
+/// Table `bottlenecks`: all findings, with the columns of `top`. Findings with the same `group` explain one
+/// another. `evidence` is a query for the rows, `assumption` is that of the gain, `considered` lists other
+/// explanations.
 pub fn bottlenecks(verdicts: &Verdicts) -> TableBuilder {
     let rows: Vec<&Bottleneck> = verdicts.findings.iter().collect();
     findings("bottlenecks", (1..=rows.len() as u64).collect(), &rows)
@@ -43,7 +43,8 @@ pub fn bottlenecks(verdicts: &Verdicts) -> TableBuilder {
         .text("suggestion", rows.iter().map(|row| &row.suggestion))
 }
 
-/// Table `not_measurable`: `class` that could not be judged, for `scope`; the measurement that is `missing`; `how` to record it.
+/// Table `not_measurable`: each `class` that could not be judged for `scope`, the `missing` measurement, and `how`
+/// to record it.
 pub fn not_measurable(verdicts: &Verdicts) -> TableBuilder {
     let rows = &verdicts.not_measurable;
     Table::build("not_measurable")
@@ -53,8 +54,8 @@ pub fn not_measurable(verdicts: &Verdicts) -> TableBuilder {
         .text("how", rows.iter().map(|row| &row.how))
 }
 
-/// Table `idle`: why devices did nothing between their first and their last work: `device`, `cause`, `gaps`, `idle_ns`, `idle_share`
-/// of that time, `longest_ns`.
+/// Table `idle`: why each device was idle between its first and its last work. `idle_share` is relative to that
+/// time.
 pub fn idle(facts: &Facts) -> TableBuilder {
     let mut rows = Vec::new();
     for (device, first, last, _) in &facts.idle.spans {
@@ -81,7 +82,6 @@ pub fn idle(facts: &Facts) -> TableBuilder {
         .i64("longest_ns", rows.iter().map(|row| row.5))
 }
 
-/// A finding as the host takes it.
 pub fn finding(one: &Bottleneck) -> Finding {
     let level = match one.severity {
         Severity::Low => Level::Info,

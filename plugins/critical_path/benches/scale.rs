@@ -28,7 +28,7 @@ use trueno_plugin_critical_path::predict::what_if_rule::Rule;
 
 const LANES: usize = 8;
 
-/// A generator that is the same everywhere (xorshift64*, Vigna 2016).
+/// A pseudo-random generator with the same numbers on every machine (xorshift64*, Vigna 2016).
 struct Random(u64);
 
 impl Random {
@@ -40,7 +40,6 @@ impl Random {
     }
 }
 
-/// Lanes of intervals one after the other; ids count through the lanes.
 fn lanes(rows: usize) -> Lanes {
     let mut random = Random(1);
     let mut run = Lanes::default();
@@ -82,7 +81,7 @@ fn lanes(rows: usize) -> Lanes {
     run
 }
 
-/// For every interval a dependency on one of another lane that had ended.
+/// For every interval, a dependency on an earlier one of another lane.
 fn edges(run: &Lanes) -> Vec<Edge> {
     let mut random = Random(2);
     let mut out = Vec::new();

@@ -48,25 +48,24 @@ use crate::predict::{at_roof, predictions, slack, without};
 
 pub struct CriticalPath;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Pieces of the path that are listed one by one; the others are summed.
+    /// Number of pieces listed one by one; the others are summed.
     pub path_rows: usize,
-    /// Rows of slack that are listed, the least slack first.
+    /// Number of slack rows listed, smallest slack first.
     pub slack_rows: usize,
-    /// Names that gains are predicted for, those with the most time on the path. In large runs they are fewer,
-    /// so that it takes no longer than the rest.
+    /// Number of names with predicted gains: those with the most time on the path. Large runs get fewer, so
+    /// that predictions take no longer than the rest.
     pub opportunity_names: usize,
-    /// Gives the time on the path of every row as well, in a table of ids.
+    /// Also emits the time of every row on the path.
     pub path_by_id: bool,
-    /// Gives the slack of every row as well, in a table of ids.
+    /// Also emits the slack of every row.
     pub slack_by_id: bool,
-    /// Finds the path alone, with its sums: no gains, slack or findings. Table `path_by_id` then has one row for each
-    /// row on the path, in no order.
+    /// Computes only the path and its sums: no gains, slack or findings. Table `path_by_id` then has one row
+    /// for each row on the path, in no order.
     pub path_only: bool,
-    /// Assumptions, each as `TARGET=VALUE`; see [`predict::what_if_rule`].
+    /// What-if rules, each as `TARGET=VALUE`; see [`predict::what_if_rule`].
     pub what_if: Vec<String>,
 }
 
@@ -84,7 +83,7 @@ impl Default for Options {
     }
 }
 
-/// Segments re-timed for the gains of names; at least [`MIN_NAMES`] names get a gain.
+/// Limit of re-timed segments over all names. At least [`MIN_NAMES`] names get a gain anyway.
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const MIN_NAMES: usize = 3;
 
@@ -205,7 +204,6 @@ impl Plugin for CriticalPath {
         emit_charts(run, wall_ns)
     }
 }
-/// Rows on lanes with their dependencies, on one clock.
 struct Loaded {
     lanes: Lanes,
     dependencies: Dependencies,
@@ -248,7 +246,6 @@ impl Loaded {
     }
 }
 
-/// What is summed while the path is walked once.
 struct WalkedPath<'g> {
     sums: PathSums<'g>,
     by_name: Vec<PathTime>,
@@ -334,13 +331,11 @@ fn emit_path_only(run: &mut Run, graph: &Graph<'_>, options: &Options) -> Result
     by_row.map_or(Ok(()), |by_row| run.emit(by_row.table()))
 }
 
-/// Names that get a prediction.
 fn predicted_names(options: &Options, graph: &Graph<'_>) -> usize {
     let affordable = RETIMED_SEGMENTS / graph.segments.len().max(1);
     options.opportunity_names.min(affordable.max(MIN_NAMES))
 }
 
-/// What findings say beside the dependencies.
 struct Predicted {
     opportunities: Vec<Opportunity>,
     predicted_names: usize,
@@ -349,7 +344,7 @@ struct Predicted {
     inferred_ns: [i64; load::inferred::Rule::ALL.len()],
 }
 
-/// Emits the tables of slack; returns the number of rows that have one.
+/// Emits the slack tables; returns how many rows have slack.
 fn emit_slack(
     run: &mut Run,
     lanes: &Lanes,
@@ -419,7 +414,6 @@ fn emit_charts(run: &mut Run, wall_ns: i64) -> Result<()> {
     )
 }
 
-/// Dependencies of device work, and the skews of clocks that were corrected for them.
 fn of_devices(
     lanes: &mut Lanes,
     read: &edges::Read,

@@ -12,11 +12,10 @@ use crate::load::window::Cut;
 use crate::path::path_sums::PathSums;
 use crate::{findings, tables};
 
-/// The number of samples, where there are any.
 pub const SAMPLES: Input =
     Input::sql("samples", "SELECT COUNT(*) AS samples FROM samples").optional();
 
-/// True if the run holds samples, and no work.
+/// Returns whether the run has samples but no work.
 ///
 /// # Errors
 /// The input lacks its column or has it in another type.
@@ -32,7 +31,7 @@ pub fn only_samples(run: &mut Run, lanes: &Lanes) -> Result<bool> {
     Ok(samples.unwrap_or(0) > 0 && spans.all(is_wait))
 }
 
-/// Says that there is no path: table `by_kind` has no rows, and there are no other tables.
+/// Emits only an empty table `by_kind`, because there is no path.
 ///
 /// # Errors
 /// The host does not take it.

@@ -8,17 +8,14 @@ use crate::pools::Pool;
 use crate::sample_weight::blocks;
 use crate::trend::MIN_VALUES;
 
-/// Said where nothing can be measured.
 pub const NOT_MEASURABLE: &str = "not measurable";
 
-/// Said where samples were taken.
 pub const ESTIMATED: &str = "estimated from samples";
 
-/// Row of table `measures`.
+/// Place, measure, verdict, detail.
 type Row = (Option<String>, &'static str, &'static str, String);
 
-/// Table `measures`: `place`; `measure`; `verdict`: measured, estimated from
-/// samples, not measurable, or cannot tell; `detail`.
+/// Table `measures`. `verdict` is measured, estimated from samples, not measurable, or cannot tell.
 fn build(rows: &[Row]) -> TableBuilder {
     Table::build("measures")
         .text("place", rows.iter().map(|row| row.0.as_deref()))
@@ -27,7 +24,6 @@ fn build(rows: &[Row]) -> TableBuilder {
         .text("detail", rows.iter().map(|row| &row.3))
 }
 
-/// The table of a run without allocations.
 pub fn nothing_recorded() -> TableBuilder {
     build(&[(
         None,
@@ -37,7 +33,6 @@ pub fn nothing_recorded() -> TableBuilder {
     )])
 }
 
-/// Start of live bytes, in words.
 fn since(before: Option<&InitialLive>) -> String {
     let Some(before) = before else {
         return "since the recording began; what was live before is not known".to_owned();
@@ -52,7 +47,6 @@ fn since(before: Option<&InitialLive>) -> String {
     format!("{} B were live before the first, {fits}", before.bytes)
 }
 
-/// The table of a run with some.
 pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
     let mut rows = Vec::new();
     for pool in pools {

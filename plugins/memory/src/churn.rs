@@ -11,25 +11,21 @@ use crate::owners::Owners;
 use crate::pools::cell;
 use crate::sample_weight::{blocks, number};
 
-/// Sums over rows of one kind and name in one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Churn {
-    /// Number in [`Events::places`].
     pub place: usize,
-    /// Kind of the row; `None`: outside bricks, or the row is not known.
+    /// `None`: outside bricks, or the row is unknown.
     pub kind: Option<String>,
-    /// Name of the row.
     pub name: String,
-    /// Rows of that kind and name, with or without memory.
+    /// Number of rows of that kind and name, with or without memory.
     pub calls: Option<u64>,
-    /// Blocks taken (see [`crate::sample_weight`]), and their bytes.
+    /// Allocated blocks (see [`crate::sample_weight`]) and bytes.
     pub taken: (u128, i128),
-    /// Blocks given back, and their bytes (positive).
+    /// Released blocks and bytes; both are positive.
     pub given_back: (u128, i128),
 }
 
 impl Churn {
-    /// A sum by the number of calls.
     pub fn per_call(&self, sum: f64) -> Option<f64> {
         self.calls
             .filter(|calls| *calls > 0)
@@ -37,7 +33,7 @@ impl Churn {
     }
 }
 
-/// Rows by place, then by allocations, most first.
+/// Sorted by place, then by allocations, most first.
 pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
     let mut out: BTreeMap<(usize, Option<String>, String), Churn> = BTreeMap::new();
     for (place, rows) in events.rows.iter().enumerate() {
@@ -77,11 +73,9 @@ pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
     out
 }
 
-/// Table `by_brick`: what took and gave back memory, by place, most allocations first.
-///
-/// `place`; `kind`, `name` of the row of bricks that was open; `calls`: rows of that kind and name;
-/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`; `allocations_per_call`,
-/// `allocated_bytes_per_call`: null outside bricks.
+/// Table `by_brick`: allocations and releases by place and by the row of bricks that was open, most allocations
+/// first. `calls` counts rows of that kind and name. `allocations_per_call` and `allocated_bytes_per_call` are null
+/// outside bricks.
 pub fn table(events: &Events, rows: &[Churn], options: &Options) -> TableBuilder {
     let most = usize::try_from(options.rows).unwrap_or(usize::MAX);
     let rows = &rows[..rows.len().min(most)];

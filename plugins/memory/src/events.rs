@@ -8,28 +8,25 @@ use trueno_plugin::{Result, Run, Table, U64Column, rank};
 use crate::initial_live::{InitialLive, TAG, Totals};
 use crate::sample_weight::{scaled, stands_for};
 
-/// Place of memory: the host or a device, of one rank where the run holds ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// `None`: the run holds no ranks.
     pub rank: Option<u64>,
-    /// Number of the device; `None`: the host.
+    /// `None`: the host.
     pub device: Option<i64>,
-    /// Blocks of the program's own allocator, which recorded them by itself; `None`: what the program
-    /// stated. The two tell of the same bytes, and are never added up.
+    /// Set for blocks that the program's allocator recorded; `None` for blocks that the program stated. Both
+    /// describe the same bytes, so they are never added up.
     pub heap: Option<Heap>,
 }
 
-/// Sampling of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Heap {
-    /// Bytes from one sample to the next on average; `None`: every block was recorded.
+    /// Mean number of bytes between samples; `None`: every block was recorded.
     pub sample_bytes: Option<u64>,
 }
 
 impl Place {
-    /// As tables call it: `host`, `heap`, `gpu0`, `rank 1 host`. What is estimated says so wherever
-    /// the place is named.
+    /// Name in tables: `host`, `heap`, `gpu0`, `rank 1 host`. The name says so if numbers are estimates.
     pub fn name(self) -> String {
         let place = match (self.device, self.heap) {
             (Some(device), _) => format!("gpu{device}"),
@@ -52,71 +49,61 @@ impl Place {
 }
 
 impl Place {
-    /// Bytes from one sample to the next; `None`: nothing is estimated here.
     pub fn sample_bytes(self) -> Option<u64> {
         self.heap?.sample_bytes
     }
 }
 
-/// One row that changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
     pub time_ns: i64,
-    /// Number in [`Events::tags`].
     pub tag: usize,
-    /// The row of bricks that was open.
     pub span: Option<u64>,
-    /// Taken (positive) or given back (negative); never 0. Of a sample: what it stands for.
+    /// Allocated (positive) or released (negative), never 0. For a sample, the bytes it stands for.
     pub bytes: i64,
-    /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
+    /// Number of blocks it stands for, in units of 1 / [`crate::sample_weight::ONE`].
     pub stands_for: u64,
     pub address: Option<u64>,
 }
 
-/// Rows of one rank, place by place.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
-    /// Places with rows, host before devices.
+    /// Places with rows, the host before devices.
     pub places: Vec<Place>,
-    /// Rows of each place, by time; rows of one time in the order of the table.
+    /// Rows of each place sorted by time; ties keep the order of the table.
     pub rows: Vec<Vec<Event>>,
-    /// Live bytes that each place began with; `None`: not known.
+    /// Live bytes of each place at the beginning; `None`: unknown.
     pub initial_live: Vec<Option<InitialLive>>,
-    /// Number of the tag of what was live before the first row.
+    /// Index of the tag for what was live before the first row.
     pub initial_tag: usize,
-    /// Texts of tags; the tag of rows without one is `None`.
+    /// Names of tags; `None` for rows without a tag.
     pub tags: Vec<Option<String>>,
-    /// The part that is looked at; rows behind it are not here.
     pub window: Option<Window>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// True if the run holds ranks.
     pub has_ranks: bool,
-    /// Rows of each rank that has some.
     pub ranks: Vec<Events>,
-    /// Rows of 0 bytes; they change nothing and are left out.
+    /// Number of rows of 0 bytes, which change nothing and are left out.
     pub zero_rows: u64,
-    /// Rows without a time, without bytes or with a weight that is none; left out.
+    /// Number of rows without a time, without bytes or with an invalid weight, which are left out.
     pub broken_rows: u64,
-    /// The part that is looked at.
     pub window: Option<Window>,
 }
 
-/// Rows of a rank in the making. Its tags have numbers of their own, so that no order depends on other ranks.
+/// Collects the rows of one rank. Each rank numbers its own tags, so that results do not depend on other ranks.
 #[derive(Default)]
 struct RankRows<'a> {
     tags: BTreeMap<Option<&'a str>, usize>,
     last_tag: Option<(Option<&'a str>, usize)>,
     places: BTreeMap<Place, usize>,
     last_place: Option<(Place, usize)>,
-    /// Rows of each place.
     rows: Vec<Vec<Event>>,
 }
 
 impl<'a> RankRows<'a> {
-    /// The number of a tag: most rows have that of the row before.
+    /// Index of a tag. Most rows have the same tag as the row before.
     fn tag(&mut self, text: Option<&'a str>) -> usize {
         if let Some((last, number)) = self.last_tag
             && last == text
@@ -165,7 +152,7 @@ impl Loaded {
         Ok(out)
     }
 
-    /// Adds rows of a table; `of_rank`: the ranks of rows that have neither device, thread nor span.
+    /// Adds the rows of a table. `of_rank` has the ranks of rows without device, thread and span.
     fn add<'a>(
         &mut self,
         run: &Run,
@@ -262,13 +249,13 @@ impl Events {
         out
     }
 
-    /// The first row of a place that lies in the window; those before only say what it begins with.
+    /// Index of a place's first row in the window. Earlier rows only count for what is live at its beginning.
     pub fn begin(&self, place: usize) -> usize {
         let from_ns = self.window.map_or(i64::MIN, |window| window.from_ns);
         self.rows[place].partition_point(|event| event.time_ns < from_ns)
     }
 
-    /// Live bytes that a place began with, as a row; `None` where that is not known, or nothing.
+    /// What was live at a place at the beginning, as a row; `None` if unknown or nothing.
     pub fn initial_row(&self, place: usize) -> Option<Event> {
         let before = self.initial_live[place].filter(|before| before.bytes > 0)?;
         Some(Event {
@@ -281,7 +268,6 @@ impl Events {
         })
     }
 
-    /// A tag for people.
     pub fn tag_name(&self, tag: usize) -> &str {
         self.tags[tag].as_deref().unwrap_or("no tag")
     }

@@ -12,14 +12,13 @@ use crate::ledger::Suspect;
 use crate::pools::Pool;
 use crate::sample_weight::{blocks, number};
 
-/// Free memory in more crumbs than this is said, ...
+/// Fragmentation above this is reported, ...
 pub const FRAGMENTATION_SHARE: f64 = 0.5;
-/// ... when at least this share of the footprint is free.
+/// ... if at least this share of the footprint is free.
 pub const FREE_SHARE: f64 = 0.1;
-/// Calls from which on allocations of each are said.
+/// Allocations per call are reported from this number of calls on.
 pub const CALLS: u64 = 8;
 
-/// The finding where there are no rows.
 pub fn nothing_recorded(left_out_rows: u64) -> Finding {
     let title = match left_out_rows {
         0 => "no allocation was recorded: memory is not measurable".to_owned(),
@@ -48,7 +47,6 @@ pub fn of_place(events: &Events, pool: &Pool, churn: &[Churn], options: &Options
     out
 }
 
-/// Rows that are part of nothing.
 pub fn left_out(zero_rows: u64, broken_rows: u64) -> Option<Finding> {
     let left_out = zero_rows.saturating_add(broken_rows);
     if left_out == 0 {
@@ -69,12 +67,11 @@ pub fn left_out(zero_rows: u64, broken_rows: u64) -> Option<Finding> {
     )
 }
 
-/// A text in SQL.
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
-/// Bytes for people, by powers of 1000 as reports write them.
+/// Bytes for people, in powers of 1000 as in reports.
 pub fn bytes(bytes: f64) -> String {
     let units = ["kB", "MB", "GB", "TB"];
     if bytes.abs() < 1000.0 {
@@ -184,7 +181,6 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
     )
 }
 
-/// Rows that the recorder dropped.
 pub fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
     let rows = dropped.filter(|rows| *rows > 0)?;
     let title = format!(
@@ -263,7 +259,7 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
     )
 }
 
-/// The name that allocates in every call, and takes most rows to do so.
+/// Reports the name with the most allocations among those that allocate in every call.
 fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
     let often = |row: &&Churn| {
         let calls = row.calls.unwrap_or(0);

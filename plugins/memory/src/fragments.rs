@@ -13,21 +13,19 @@ use crate::events::{Event, Events};
 use crate::ledger::Ledger;
 use crate::pools::{Pool, cell};
 
-/// Pieces of memory at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fragments {
     /// Union of all ranges that ever held a block.
     pub footprint: i128,
-    /// Union of live blocks.
     pub live: i128,
-    /// The largest piece of the footprint without a live block.
+    /// Largest piece of the footprint without a live block.
     pub largest_free: i128,
-    /// Live bytes that lie in more than one block, such as a pool and what is taken from it.
+    /// Live bytes in more than one block, such as a pool and the blocks in it.
     pub twice: i128,
 }
 
 impl Fragments {
-    /// Of the rows up to a moment, and what was live then.
+    /// `rows` are those up to the moment, `ledger` what was live then.
     pub fn at(rows: &[Event], ledger: &Ledger) -> Self {
         let range = |address: u64, bytes: i64| {
             (
@@ -53,12 +51,11 @@ impl Fragments {
         }
     }
 
-    /// Footprint without live blocks.
     pub fn free(&self) -> i128 {
         self.footprint - self.live
     }
 
-    /// 1 − largest free piece / free; `None` when nothing is free.
+    /// 1 − largest free piece / free; `None` if nothing is free.
     pub fn share(&self) -> Option<f64> {
         (self.free() > 0).then(|| 1.0 - self.largest_free as f64 / self.free() as f64)
     }
@@ -76,11 +73,9 @@ fn length(ranges: &[(u64, u64)]) -> i128 {
     ranges.iter().map(size).sum()
 }
 
-/// Table `fragmentation`: a row at the peak and one after the last row, of places with addresses.
-///
-/// `place`; `moment`; `footprint_bytes`, `live_bytes`, `free_bytes`, `largest_free_bytes`: as the
-/// module says; `fragmentation_share`: 1 − largest free / free, null when nothing is free;
-/// `free_share`: free / footprint; `twice_bytes`: Σ live blocks − their union.
+/// Table `fragmentation`: for places with addresses a row at the peak and one after the last row.
+/// `fragmentation_share` = 1 − largest free / free, null if nothing is free. `free_share` = free / footprint.
+/// `twice_bytes` = Σ live blocks − their union.
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(usize, &str, &Fragments)> = pools
         .iter()

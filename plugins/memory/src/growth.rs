@@ -12,12 +12,11 @@ use crate::live::peaks;
 use crate::pools::{Pool, Step, cell};
 use crate::trend::{MIN_VALUES, Trend, trend};
 
-/// Ends of iterations that are looked at; more are thinned evenly.
+/// Largest number of iterations that are used; more are thinned evenly.
 pub const MAX_ITERATIONS: usize = 1000;
-/// Tags of a place with a row of their own.
 const TAGS: usize = 50;
 
-/// Ends of iterations that lie whole in the window, by rank: those of the thread with most of them.
+/// Ends of the iterations that lie entirely in the window, by rank: those of the thread with the most.
 #[derive(Clone, Debug, Default)]
 pub struct Ends(BTreeMap<Option<u64>, Vec<i64>>);
 
@@ -45,7 +44,6 @@ impl Ends {
         Ok(Self::from_threads(threads, has_ranks))
     }
 
-    /// Ends of iterations by rank, from those by thread.
     pub fn from_threads(threads: BTreeMap<i64, Vec<i64>>, has_ranks: bool) -> Self {
         let mut out: BTreeMap<Option<u64>, Vec<i64>> = BTreeMap::new();
         for (thread, mut ends) in threads {
@@ -60,25 +58,22 @@ impl Ends {
     }
 }
 
-/// Live bytes at the ends of iterations, of a tag or of all.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Growth {
-    /// Number in [`Events::tags`]; `None`: all together.
+    /// Index into [`Events::tags`]; `None`: all tags together.
     pub tag: Option<usize>,
     pub iterations: usize,
-    /// Live bytes at the first end and at the last.
     pub ends: Option<(i128, i128)>,
-    /// The middle of live bytes at the ends.
     pub median: f64,
-    /// Per iteration; `None` under [`MIN_VALUES`] iterations.
+    /// Trend per iteration; `None` for fewer than [`MIN_VALUES`] iterations.
     pub trend: Option<Trend>,
-    /// Of the second half alone; `None` where that is under [`MIN_VALUES`] iterations.
+    /// Trend of the second half; `None` for fewer than [`MIN_VALUES`] iterations in it.
     pub later: Option<Trend>,
 }
 
 impl Growth {
-    /// grows, levelled off, shrinks, no trend, or cannot tell. What rose and does so no longer in the
-    /// second half is a cache that has filled up, and no growth.
+    /// One of grows, levelled off, shrinks, no trend, cannot tell. Growth that stops in the second half is a
+    /// cache that has filled up and counts as levelled off.
     pub fn verdict(&self, p: f64) -> &'static str {
         match self.trend {
             None => "cannot tell",
@@ -91,14 +86,14 @@ impl Growth {
         }
     }
 
-    /// Growth over all iterations / median live bytes there.
+    /// Growth over all iterations / median of live bytes.
     pub fn share(&self) -> Option<f64> {
         let rise = self.trend?.slope * (self.iterations - 1) as f64;
         (self.median > 0.0).then(|| rise / self.median)
     }
 }
 
-/// Live bytes at each end, changes of that very time included.
+/// Live bytes at each end, including changes at that very time.
 pub fn at_ends<'a>(steps: impl IntoIterator<Item = &'a Step>, ends: &[i64]) -> Vec<i128> {
     let mut steps = steps.into_iter().peekable();
     let mut live = 0;
@@ -112,7 +107,7 @@ pub fn at_ends<'a>(steps: impl IntoIterator<Item = &'a Step>, ends: &[i64]) -> V
     out
 }
 
-/// Of all tags, and of each where there are several.
+/// Growth of all tags together if there are several, then of each tag.
 pub fn growth_by_tag(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
     let none = Vec::new();
     let ends = ends.0.get(&events.places[pool.place].rank).unwrap_or(&none);
@@ -151,14 +146,11 @@ pub fn growth_by_tag(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
     }
 }
 
-/// Table `growth`: live bytes at the ends of iterations, all tags together where there are several, then
-/// the largest tags.
-///
-/// `place`; `tag`; `iterations`; `first_bytes`, `last_bytes`: at the first end and at the last that was
-/// looked at; `bytes_per_iteration`: Theil–Sen's slope; `growth_share`: that × (iterations − 1) / median;
-/// `p`: Mann–Kendall, two-sided; `verdict`: grows or shrinks where p is below the option `p` and the
-/// slope is not 0, levelled off where it grows, but its second half does not, no trend, or cannot tell under 8 iterations. More than 1,000 iterations
-/// are thinned evenly.
+/// Table `growth`: live bytes at the ends of iterations, of all tags together if there are several, then of the
+/// largest tags. `bytes_per_iteration` is the Theil–Sen slope. `growth_share` = slope × (iterations − 1) / median.
+/// `p` is that of the two-sided Mann–Kendall test. `verdict`: grows or shrinks if p is below option `p` and the
+/// slope is not 0; levelled off if it grows but its second half does not; no trend; cannot tell for fewer than 8
+/// iterations. More than 1,000 iterations are thinned evenly.
 pub fn table(events: &Events, pools: &[Pool], options: &Options) -> TableBuilder {
     let rows: Vec<(usize, &Growth)> = pools
         .iter()

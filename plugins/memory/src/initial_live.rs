@@ -11,25 +11,23 @@ use trueno_plugin::{Result, Run};
 
 use crate::events::{Event, Place};
 
-/// Text in tables in place of a tag.
 pub const TAG: &str = "allocated before the recording began";
 
-/// Live bytes that a place began with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InitialLive {
     /// Live bytes before the first row.
     pub bytes: i64,
     pub totals: u64,
-    /// Of them, those that are not what it and the rows come to.
+    /// Number of totals that do not match `bytes` plus the rows up to them.
     pub disagreeing: u64,
 }
 
-/// Totals by device: time and bytes, by time.
+/// By device: times and bytes, sorted by time.
 #[derive(Clone, Debug, Default)]
 pub struct Totals(BTreeMap<i64, Vec<(i64, i64)>>);
 
 impl Totals {
-    /// Reads input `totals`. Of ranks, whose devices have the same numbers, nothing is told.
+    /// Reads input `totals`. Empty for a run of several ranks, because their devices have the same numbers.
     ///
     /// # Errors
     /// It lacks a column or has it in another type.
@@ -61,8 +59,8 @@ impl Totals {
         Ok(out)
     }
 
-    /// Of a place, with its rows by time; `None`: not known. Times with several totals or rows tell nothing,
-    /// as they may stand in any order.
+    /// Live bytes before the first row of a place; `None`: unknown. `rows` must be sorted by time. Times with
+    /// several totals or rows are skipped, because their order is unknown.
     pub fn initial_live(
         &self,
         place: Place,

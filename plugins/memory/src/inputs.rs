@@ -3,7 +3,6 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 10] = [
     // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
     // keeps that order where the clock did not tick in between.

@@ -10,22 +10,23 @@ use crate::events::{Event, Events};
 use crate::pools::Pool;
 use crate::sample_weight::variance;
 
-/// Rows of a place that table `suspects` shows at most, of each reason.
+/// Table `suspects` lists at most this many rows for each place and reason.
 pub const SHOWN: usize = 20;
 
-/// Reason that a row does not fit what came before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Suspect {
-    /// A release of an address that nothing recorded holds: it changes nothing, unless it is known what
-    /// was live before the recording.
+    /// A release of an address that holds no recorded block. It changes nothing, unless the live bytes before
+    /// the recording are known.
     Unmatched,
-    /// An allocation at an address that the same tag holds: the earlier one counts as given back, at an unknown time.
+    /// An allocation at an address that the same tag already holds. The earlier block counts as released at an
+    /// unknown time.
     Doubled,
-    /// A release under another tag than the one allocation at that address: they are paired.
+    /// A release under another tag than that of the only block at the address. They are paired.
     OtherTag,
-    /// A release of other bytes than the allocation had: the whole allocation is given back.
+    /// A release of a different size than the allocation. The whole block is released.
     OtherSize,
-    /// A release without an address brought its tag below zero: it counts, so live bytes are too low from here on.
+    /// A release without an address made the bytes of its tag negative. It counts, so live bytes are too low
+    /// from then on.
     Negative,
 }
 
@@ -38,7 +39,6 @@ impl Suspect {
         Self::Negative,
     ];
 
-    /// Text in tables `problems` and `suspects`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Unmatched => "release without allocation",
@@ -50,46 +50,37 @@ impl Suspect {
     }
 }
 
-/// An allocation that is live.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Number in [`Events::tags`].
     pub tag: usize,
     pub address: u64,
-    /// Number of bytes.
     pub bytes: i64,
-    /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
+    /// Number of blocks it stands for, in units of 1 / [`crate::sample_weight::ONE`].
     pub stands_for: u64,
-    /// Time at which it was taken.
     pub time_ns: i64,
-    /// The row of bricks that took it.
     pub span: Option<u64>,
 }
 
 impl Block {
-    /// Its variance in a sum of bytes: see [`crate::sample_weight`].
+    /// Variance that it adds to a sum of bytes: see [`crate::sample_weight`].
     pub fn variance(&self) -> f64 {
         variance(self.bytes, self.stands_for)
     }
 }
 
-/// Change by a row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Applied {
-    /// The tag whose live bytes changed.
     pub tag: usize,
-    /// Change in bytes.
     pub delta: i128,
-    /// The block that was given back, when the time of that is known.
+    /// The released block, if the time of its release is known.
     pub released: Option<Block>,
-    /// Reasons that it does not fit.
     pub suspects: Vec<Suspect>,
 }
 
-/// Allocations without an address: blocks (see [`crate::sample_weight`]) and bytes by tag and taking row.
+/// Allocations without an address: blocks (see [`crate::sample_weight`]) and bytes, by tag and allocating row.
 pub type Loose = BTreeMap<(usize, Option<u64>), (u128, i128)>;
 
-/// The blocks at one address: several only under several tags.
+/// The blocks at one address, at most one per tag.
 #[derive(Clone, Debug)]
 struct AtAddress {
     first: Block,
@@ -107,21 +98,19 @@ impl AtAddress {
     }
 }
 
-/// Live blocks and bytes of one place.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// Blocks by address.
     blocks: FastMap<u64, AtAddress>,
     by_tag: BTreeMap<usize, i128>,
     total: i128,
     loose: Loose,
     loose_releases: BTreeSet<usize>,
-    /// The tag of what was live before the first row, where that is known.
+    /// Tag of what was live before the first row, if that is known.
     before: Option<usize>,
 }
 
 impl Ledger {
-    /// Of a place that began with these bytes, if it is known which, before any row of it.
+    /// `before` is what was live before the first row, if known.
     pub fn starting_with(before: Option<&Event>) -> Self {
         let mut out = Self::default();
         if let Some(event) = before {
@@ -138,12 +127,11 @@ impl Ledger {
         self.total
     }
 
-    /// Live bytes by tag.
     pub fn by_tag(&self) -> &BTreeMap<usize, i128> {
         &self.by_tag
     }
 
-    /// Live blocks by address.
+    /// Live blocks sorted by address.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
         let mut all: Vec<&AtAddress> = self.blocks.values().collect();
         all.sort_unstable_by_key(|at| at.first.address);
@@ -154,17 +142,15 @@ impl Ledger {
         !self.blocks.is_empty()
     }
 
-    /// Allocations without an address.
     pub fn loose(&self) -> &Loose {
         &self.loose
     }
 
-    /// Returns whether bytes of a tag were given back without an address, so that it is not known which.
+    /// Returns whether bytes of a tag were released without an address, so that it is unknown which.
     pub fn released_loosely(&self, tag: usize) -> bool {
         self.loose_releases.contains(&tag)
     }
 
-    /// Applies the next row.
     pub fn apply(&mut self, event: &Event) -> Applied {
         let applied = match (event.address, event.bytes > 0) {
             (Some(address), true) => self.take(event, address),
@@ -228,7 +214,7 @@ impl Ledger {
         applied
     }
 
-    /// Takes out the block that a release under a tag gives back: of that tag, or the only one there.
+    /// Removes the block that a release under `tag` frees: that of the tag, or the only one at the address.
     fn remove(&mut self, address: u64, tag: usize) -> Option<Block> {
         let Entry::Occupied(mut here) = self.blocks.entry(address) else {
             return None;
@@ -273,9 +259,7 @@ impl Ledger {
     }
 }
 
-/// Table `suspects`: the first [`SHOWN`] rows of each place and reason.
-///
-/// `place`; `reason`; `time_ns`, `tag`, `address`, `bytes`, `span` of the row, as recorded.
+/// Table `suspects`: the first [`SHOWN`] rows of each place and reason, with their cells as recorded.
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(usize, Suspect, &Event)> = pools
         .iter()

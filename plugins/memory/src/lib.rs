@@ -31,19 +31,17 @@ use crate::section::Section;
 
 pub struct Memory;
 
-/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Points of time a series of table `live` has at most.
     pub points: u64,
-    /// Tags of a place with a series of their own in table `live`; the rest is one series.
+    /// Largest number of tags of a place with a series of their own in table `live`. The other tags share one
+    /// series.
     pub tags: u64,
-    /// Rows of tables `peak_owners` and `by_brick` at most.
     pub rows: u64,
-    /// A trend with a p-value from here on is none.
+    /// A trend with a p-value from here on does not count.
     pub p: f64,
-    /// Growth over all iterations, as a share of the median live bytes, from which on it is a finding.
+    /// Growth over all iterations, as a share of the median live bytes, from which it is a finding.
     pub growth_share: f64,
 }
 

@@ -9,7 +9,7 @@ use crate::ledger::Block;
 use crate::pools::{Pool, cell};
 use crate::sample_weight::blocks as whole;
 
-/// Below the first bound, between two, and from the last on.
+/// Bounds of the slots. The first slot is below the first bound, the last from the last bound on.
 pub const BOUNDS_NS: [i64; 8] = [
     1_000,
     10_000,
@@ -21,12 +21,10 @@ pub const BOUNDS_NS: [i64; 8] = [
     10_000_000_000,
 ];
 
-/// Blocks and bytes by tag and number of the slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lifetimes(pub BTreeMap<(usize, usize), (u128, i128)>);
 
 impl Lifetimes {
-    /// Adds a block that was given back.
     pub fn add(&mut self, block: &Block, released_ns: i64) {
         let lived = released_ns.saturating_sub(block.time_ns);
         let slot = BOUNDS_NS.partition_point(|bound| *bound <= lived);
@@ -36,10 +34,9 @@ impl Lifetimes {
     }
 }
 
-/// Table `lifetimes`: blocks whose allocation and release share an address.
-///
-/// `place`; `tag` of the allocation; `from_ns` (included), `to_ns` (not; null: open); `blocks`;
-/// `bytes`; `block_share`: of the tag's blocks here. What was never given back has no lifetime.
+/// Table `lifetimes`: blocks whose allocation and release share an address, by lifetime. `from_ns` is included,
+/// `to_ns` is not; null: no upper bound. `block_share` is relative to the tag's blocks in this table. Blocks that
+/// were never released have no lifetime.
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let mut rows = Vec::new();
     for pool in pools {

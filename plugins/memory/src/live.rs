@@ -8,19 +8,17 @@ use crate::Options;
 use crate::events::Events;
 use crate::pools::{Pool, cell};
 
-/// One slot of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Time of the most: the slot's begin, if nothing in it exceeds what was live before.
+    /// Time of the maximum, or the start of the slot if nothing in it exceeds what was live before.
     pub time_ns: i64,
-    /// The most in the slot, what was live at its begin included.
+    /// Maximum in the slot, including what was live at its start.
     pub most: i128,
-    /// Live bytes at its end.
     pub last: i128,
 }
 
-/// The slots of `[from, to]`, `count` of equal width, that say something: those with a change, their
-/// neighbours, the first and the last. `changes` are by time and lie in the window.
+/// Divides `[from, to]` into `count` equal slots and returns those with a change, their neighbours, the first and
+/// the last. `changes` must be sorted by time and lie in the window.
 pub fn thin(
     changes: impl Iterator<Item = (i64, i128)> + Clone,
     from: i64,
@@ -67,12 +65,11 @@ pub fn thin(
     points.into_values().collect()
 }
 
-/// Equal parts of a time.
 struct Slots {
     from: i64,
     width: i128,
     count: i128,
-    /// Width and count where 64 bits hold their product.
+    /// Width and count if their product fits into 64 bits.
     narrow: Option<(u64, u64)>,
 }
 
@@ -90,7 +87,6 @@ impl Slots {
         }
     }
 
-    /// The slot of a time.
     fn of(&self, time: i64) -> i128 {
         let after = i128::from(time) - i128::from(self.from);
         match (self.narrow, u64::try_from(after)) {
@@ -99,25 +95,20 @@ impl Slots {
         }
     }
 
-    /// The first time of a slot.
     fn begin(&self, slot: i128) -> i64 {
         (i128::from(self.from) + (slot * self.width + self.count - 1) / self.count) as i64
     }
 }
 
-/// A line of the chart.
 struct Series {
     place: String,
     tag: String,
     points: Vec<Point>,
 }
 
-/// Table `live`: of each place all tags together, and, where there are several, the tags with the
-/// highest peaks one by one and the others as one.
-///
-/// `series`: place and tag, for the chart; `place`; `tag`; `time_ns`; `live_bytes`: the most in a
-/// slot of time; `end_bytes`: at the end of the slot. Slots are `points` equal parts of the run or window;
-/// those in which nothing changes, nor beside them, are left out.
+/// Table `live`: for each place all tags together and, if there are several, the tags with the highest peaks and
+/// the other tags as one. `live_bytes` is the maximum in a slot of time, `end_bytes` what is live at its end. Slots
+/// are `points` equal parts of the run or window. Slots without a change in them or next to them are left out.
 pub fn table(
     events: &Events,
     pools: &[Pool],
@@ -183,7 +174,7 @@ pub fn table(
         .i64("end_bytes", rows.iter().map(|row| cell(row.1.last)))
 }
 
-/// Tags with the most bytes each ever had live, the highest first.
+/// Tags with their highest live bytes, highest first.
 pub fn peaks(pool: &Pool) -> Vec<(usize, i128)> {
     let mut by_tag: BTreeMap<usize, (i128, i128)> = BTreeMap::new();
     for same in pool.steps.chunk_by(|a, b| a.tag == b.tag) {

@@ -4,22 +4,20 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, rank};
 
-/// Name of the owner where no row of bricks was open.
+/// Name of the owner if no row of bricks was open.
 pub const OUTSIDE: &str = "outside bricks";
-/// Name of the owner where the row that was open is not in the run.
+/// Name of the owner if the open row is not in the run.
 pub const UNKNOWN: &str = "unknown row";
 
-/// One row of bricks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Owner {
-    /// Kind of the row; `None` with [`OUTSIDE`] and [`UNKNOWN`].
+    /// `None` for [`OUTSIDE`] and [`UNKNOWN`].
     pub kind: Option<String>,
     pub name: String,
     pub layer: Option<i64>,
     pub iteration: Option<u64>,
 }
 
-/// Rows of bricks that took or gave back memory, and how often each name was called.
 #[derive(Clone, Debug, Default)]
 pub struct Owners {
     rows: BTreeMap<u64, Owner>,
@@ -65,7 +63,6 @@ impl Owners {
         Ok(out)
     }
 
-    /// Owner of a row of `allocations`.
     pub fn owner(&self, span: Option<u64>) -> Owner {
         let nobody = |name: &str| Owner {
             kind: None,
@@ -82,7 +79,7 @@ impl Owners {
         }
     }
 
-    /// Rows of that kind and name in the rank, or in a run without ranks.
+    /// Number of rows of that kind and name in the rank, or in a run without ranks.
     pub fn calls(&self, rank: Option<u64>, kind: &str, name: &str) -> Option<u64> {
         let key = (rank, kind.to_owned(), name.to_owned());
         self.calls.get(&key).copied()

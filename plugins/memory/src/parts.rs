@@ -66,7 +66,6 @@ pub fn emit(run: &mut Run, section: Section) -> Result<()> {
     Ok(())
 }
 
-/// Adds the columns that tell a place.
 fn with_keys(table: TableBuilder, places: &[Place]) -> TableBuilder {
     table
         .u64("rank", places.iter().map(|place| place.rank))
@@ -78,7 +77,6 @@ fn with_keys(table: TableBuilder, places: &[Place]) -> TableBuilder {
         )
 }
 
-/// The place of each row.
 fn keys(table: &Table) -> Result<Vec<Place>> {
     let (rank, device) = (table.u64("rank")?, table.i64("device")?);
     let (is_heap, sample) = (table.bool("is_heap")?, table.u64("sample_bytes")?);
@@ -92,7 +90,7 @@ fn keys(table: &Table) -> Result<Vec<Place>> {
     Ok((0..table.rows()).map(place).collect())
 }
 
-/// Reads parts, and merges them.
+/// Reads and merges parts.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type, or a finding has no text.
@@ -130,7 +128,6 @@ fn places(run: &mut Run) -> Result<Vec<PlaceFindings>> {
         .collect())
 }
 
-/// Findings by place, in their order.
 fn place_findings(table: &Table) -> Result<BTreeMap<Place, Vec<Finding>>> {
     let code = table.text("code")?;
     let (severity, title) = (table.text("severity")?, table.text("title")?);

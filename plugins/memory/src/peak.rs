@@ -12,12 +12,12 @@ use crate::owners::{Owner, Owners};
 use crate::pools::{Pool, cell};
 use crate::sample_weight::blocks as whole;
 
-/// Bytes of a tag of which some were given back without an address: whose the others are is not known.
+/// Owner of the remaining bytes of a tag some of whose bytes were released without an address.
 pub const NOT_KNOWN: &str = "not known whose";
-/// Name of all that is beyond the row limit.
 pub const REST: &str = "the rest";
 
-/// Live bytes by tag and owner. The sum is what is live.
+/// Blocks and bytes by tag and owner; they add up to all live bytes. Blocks are `None` if it is unknown which are
+/// live.
 pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Option<u128>, i128)> {
     let mut out: BTreeMap<(usize, Owner), (Option<u128>, i128)> = BTreeMap::new();
     let mut rest = ledger.by_tag().clone();
@@ -54,11 +54,9 @@ pub fn held(ledger: &Ledger, owners: &Owners) -> BTreeMap<(usize, Owner), (Optio
     out
 }
 
-/// Table `peak_owners`: what was live at the peak of each place, largest first.
-///
-/// `place`; `tag`; `kind`, `name`, `layer`, `iteration`: of the row of bricks that took it;
-/// `blocks`: allocations, null where it is not known which; `bytes`; `peak_share`: of all that was
-/// live there.
+/// Table `peak_owners`: what was live at the peak of each place, largest first. `kind`, `name`, `layer` and
+/// `iteration` are those of the row of bricks that allocated it. `blocks` is null if it is unknown which are live.
+/// `peak_share` is relative to all that was live there.
 pub fn table(events: &Events, pools: &[Pool], owners: &Owners, options: &Options) -> TableBuilder {
     let mut rows = Vec::new();
     for pool in pools {

@@ -9,60 +9,51 @@ use crate::ledger::{Block, Ledger, SHOWN, Suspect};
 use crate::lifetimes::Lifetimes;
 use crate::sample_weight::{blocks, number, variance};
 
-/// A change of live bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub time_ns: i64,
-    /// Number of the tag.
     pub tag: usize,
-    /// Change in bytes.
     pub delta: i128,
 }
 
-/// The first moment of the most live bytes.
+/// The first moment with the most live bytes.
 #[derive(Clone, Debug)]
 pub struct Peak {
-    /// Rows of the place up to it.
+    /// Number of rows of the place up to and including the peak.
     pub rows: usize,
     pub time_ns: i64,
     pub bytes: i128,
-    /// Live blocks after that row.
     pub ledger: Ledger,
 }
 
-/// Sums over the rows of one place.
 #[derive(Clone, Debug, Default)]
 pub struct Pool {
-    /// Number in [`Events::places`].
     pub place: usize,
     pub rows: u64,
-    /// Blocks taken (see [`crate::sample_weight`]), and their bytes.
+    /// Allocated blocks (see [`crate::sample_weight`]) and bytes.
     pub taken: (u128, i128),
-    /// Blocks given back, and their bytes (positive).
+    /// Released blocks and bytes; both are positive.
     pub given_back: (u128, i128),
-    /// Blocks taken at an address.
     pub with_address: u128,
-    /// Estimated variances of the bytes taken and of the bytes live at the peak; 0 where all was recorded.
+    /// Estimated variances of the allocated bytes and of the live bytes at the peak; 0 if everything was
+    /// recorded.
     pub variances: (f64, f64),
-    /// Every change of live bytes, by time.
+    /// Every change of live bytes, sorted by time.
     pub steps: Vec<Step>,
-    /// `None`: live bytes never were above 0.
+    /// `None`: live bytes were never above 0.
     pub peak: Option<Peak>,
-    /// Live blocks after the last row.
     pub end: Ledger,
     pub lifetimes: Lifetimes,
     /// At the peak and at the end; empty without addresses.
     pub fragments: Vec<(&'static str, Fragments)>,
-    /// Trends of live bytes at the ends of iterations.
     pub growth: Vec<Growth>,
-    /// Rows that do not fit, by number in [`Suspect::ALL`].
+    /// Number of suspect rows by index in [`Suspect::ALL`].
     pub counts: [u64; 5],
-    /// The first of them: reason and row.
+    /// The first suspect rows: reason and index of the row.
     pub suspects: Vec<(Suspect, usize)>,
 }
 
 impl Pool {
-    /// Pool of the rows of one place.
     pub fn from_rows(events: &Events, place: usize, ends: &Ends) -> Self {
         let rows = &events.rows[place];
         let begin = events.begin(place);
@@ -159,25 +150,23 @@ impl Pool {
         pool
     }
 
-    /// Number of rows that do not fit for that reason.
     pub fn count(&self, suspect: Suspect) -> u64 {
         self.counts[suspect as usize]
     }
 }
 
-/// Bytes as a column holds them.
+/// Saturates to the range of a column.
 pub fn cell(bytes: i128) -> i64 {
     i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX })
 }
 
-/// Table `places`: host first, then the heap, then devices. Of a place whose name says `estimated`
-/// all numbers are estimates from samples ([`crate::sample_weight`]); table `measures` has their errors.
-///
-/// `place`; `peak_bytes`, `peak_ns`: the most live bytes and the first moment of them, null when they
-/// never were above 0; `before_bytes`: what of all live bytes was live before the first row; null: not known, and
-/// live bytes, the peak too, are the net change since the recording began; `end_bytes`: live after the last row; `end_blocks`: blocks with an address among them, null where no allocation has one;
-/// `allocations`, `allocated_bytes`, `releases`, `released_bytes`: blocks and their bytes;
-/// `allocations_per_s`, `allocated_bytes_per_s`: those / length of the run or of the window, null when it is not known.
+/// Table `places`: the host first, then the heap, then devices. If the name of a place says `estimated`, all its
+/// numbers are estimates from samples ([`crate::sample_weight`]); table `measures` has their errors. `peak_bytes`,
+/// `peak_ns`: the most live bytes and their first moment, null if they were never above 0. `before_bytes`: what was
+/// live before the first row; null: unknown, and all live bytes are net changes since the recording began.
+/// `end_bytes`: live after the last row. `end_blocks`: the number of live blocks with an address, null if no
+/// allocation has one. `allocations_per_s`, `allocated_bytes_per_s`: relative to the length of the run or window,
+/// null if that is unknown.
 pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
     let wall_s = wall_ns
         .filter(|wall| *wall > 0)
@@ -232,7 +221,7 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
         .f64("allocated_bytes_per_s", pools.iter().map(bytes_per_s))
 }
 
-/// Table `problems`: `place`; `reason` ([`Suspect`]); `rows`: how many do not fit for it. Reasons without rows are left out.
+/// Table `problems`: the number of suspect rows by place and reason ([`Suspect`]), without zeros.
 pub fn problems(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(String, &str, u64)> = pools
         .iter()

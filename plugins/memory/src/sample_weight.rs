@@ -5,16 +5,15 @@
 //! bytes Σ w · bytes: unbiased *estimates*, whose variance is estimated by Σ w (w − 1) · bytes².
 //! A release has the weight of its allocation, so a block that is given back leaves nothing.
 
-/// One block, as counts are kept: in steps of a millionth, so that sums do not depend on their order.
+/// One block. Counts are integers in units of 1 / `ONE`, so that sums do not depend on their order.
 pub const ONE: u64 = 1 << 20;
 
-/// The weight of a row as a count; `None` where it is no weight.
+/// A row's weight as a count; `None` if it is not a valid weight.
 pub fn stands_for(weight: f64) -> Option<u64> {
     let count = (weight * ONE as f64).round();
     (weight.is_finite() && weight >= 1.0 && count < u64::MAX as f64).then_some(count as u64)
 }
 
-/// Bytes that a row stands for.
 pub fn scaled(bytes: i64, weight: f64) -> i64 {
     // A cast of a float saturates.
     (bytes as f64 * weight).round() as i64
@@ -28,7 +27,7 @@ pub fn number(count: u128) -> f64 {
     count as f64 / ONE as f64
 }
 
-/// Variance that a sampled block, with its scaled bytes, adds to a sum of bytes; 0 of one that was certain to be recorded.
+/// Variance that a sampled block adds to a sum of bytes; 0 if it was certain to be recorded. `bytes` are scaled.
 pub fn variance(bytes: i64, stands_for: u64) -> f64 {
     let weight = stands_for as f64 / ONE as f64;
     // w (w − 1) · s² with the scaled bytes w · s.

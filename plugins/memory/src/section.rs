@@ -16,7 +16,7 @@ use crate::{
     availability, churn, findings, fragments, growth, ledger, lifetimes, live, peak, pools,
 };
 
-/// Tables of the section, in the order of emission. Each has a column `place`.
+/// Tables of the section in the order in which they are emitted. Each has a column `place`.
 pub const TABLES: [&str; 10] = [
     "places",
     "live",
@@ -29,10 +29,9 @@ pub const TABLES: [&str; 10] = [
     "problems",
     "suspects",
 ];
-/// The table whose rows are limited over all places.
+/// The table whose row limit applies to all places together.
 const BY_BRICK: &str = "by_brick";
 
-/// A place of memory, and what is said of it.
 #[derive(Clone, Debug)]
 pub struct PlaceFindings {
     pub place: Place,
@@ -41,22 +40,19 @@ pub struct PlaceFindings {
     pub findings: Vec<Finding>,
 }
 
-/// Tables and findings.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Places, in order.
+    /// Sorted by place when tables are added.
     pub places: Vec<PlaceFindings>,
-    /// Tables, as in [`TABLES`]; rows in the order of places.
+    /// In the order of [`TABLES`]; rows are sorted by place.
     pub tables: Vec<Table>,
-    /// Rows of 0 bytes.
     pub zero_rows: u64,
-    /// Rows without a time, without bytes or with a weight that is none.
+    /// Number of rows without a time, without bytes or with an invalid weight.
     pub broken_rows: u64,
-    /// Rows of the whole job that the recorder dropped.
     pub dropped: Option<u64>,
 }
 
-/// Rows that the recorder dropped, of input `run`.
+/// Number of dropped rows from input `run`.
 ///
 /// # Errors
 /// It lacks the column or has it in another type.
@@ -65,7 +61,7 @@ pub fn dropped(of_run: &Table) -> Result<Option<u64>> {
 }
 
 impl Section {
-    /// Reads rows of events.
+    /// Analyses the rows of input `allocations`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type; the user wants to stop.
@@ -104,7 +100,7 @@ impl Section {
         .with_tables(tables, options)
     }
 
-    /// Adds tables, of each name several, with their rows in the order of places.
+    /// Adds tables, concatenating those of the same name with their rows sorted by place.
     ///
     /// # Errors
     /// Tables of one name differ in their columns.
@@ -153,14 +149,12 @@ impl Section {
     }
 }
 
-/// A table, to be emitted as it is.
 pub fn builder(table: Table) -> TableBuilder {
     let start = Table::build(table.name());
     let columns = table.into_columns().into_iter();
     columns.fold(start, |table, (name, column)| table.column(&name, column))
 }
 
-/// Inputs of the work on each rank.
 struct Work<'a> {
     owners: Owners,
     ends: Ends,
@@ -203,7 +197,8 @@ impl Work<'_> {
     }
 }
 
-/// The rows of tables of one name in the order of their places, those of a place in theirs; `None` of no table.
+/// Concatenates tables of one name with their rows sorted by place; ties keep their order. `None` if there are no
+/// tables.
 fn arranged(
     mut tables: Vec<Table>,
     order: &BTreeMap<String, usize>,

@@ -8,19 +8,17 @@
 
 use trueno_analysis::quantiles::median;
 
-/// Fewer values than this tell nothing: the normal approximation does not hold.
+/// With fewer values the normal approximation does not hold.
 pub const MIN_VALUES: usize = 8;
 
-/// Trend of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
-    /// Change from one value to the next.
     pub slope: f64,
-    /// Two-sided, of "there is no trend".
+    /// Two-sided p-value of "there is no trend".
     pub p: f64,
 }
 
-/// The trend of values in their order; `None` under [`MIN_VALUES`] values. O(n² log n).
+/// Trend of values in their order; `None` for fewer than [`MIN_VALUES`]. O(n² log n).
 pub fn trend(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < MIN_VALUES {
@@ -41,7 +39,7 @@ pub fn trend(values: &[f64]) -> Option<Trend> {
     })
 }
 
-/// Variance of S when there is no trend, with ties.
+/// Variance of S under "there is no trend", corrected for ties.
 fn variance(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -60,7 +58,7 @@ fn p_value(s: i64, variance: f64) -> f64 {
     erfc((s.abs() - 1) as f64 / (2.0 * variance).sqrt())
 }
 
-/// Complementary error function for x ≥ 0: Abramowitz and Stegun 7.1.26, off by 1.5e-7 at most.
+/// Complementary error function for x ≥ 0: Abramowitz and Stegun 7.1.26, error at most 1.5e-7.
 fn erfc(x: f64) -> f64 {
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
     let series = [

@@ -4,7 +4,7 @@ use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Severity, Table, TableBuilder};
 use trueno_plugin_memory::Memory;
 
-/// Time, bytes, tag, address, weight, bytes from one sample to the next.
+/// Time, bytes, tag, address, weight, mean bytes between samples.
 type Row = (
     i64,
     i64,

@@ -60,7 +60,7 @@ fn run(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Output {
     testing::run::<Memory>(inputs, "{}").unwrap()
 }
 
-/// Of the first place: peak and its time, before, end.
+/// Peak, its time, live bytes before and at the end of the first place.
 fn first_place(output: &Output) -> [Option<i64>; 4] {
     ["peak_bytes", "peak_ns", "before_bytes", "end_bytes"]
         .map(|column| output.table("places").i64(column).unwrap().get(0))

@@ -29,7 +29,7 @@ fn event() -> impl Strategy<Value = Event> {
     )
 }
 
-/// Blocks in a list, searched from the front.
+/// Reference implementation: blocks in a list, searched from the front.
 #[derive(Default)]
 struct Plain {
     blocks: Vec<(usize, u64, i64)>,

@@ -6,10 +6,9 @@ use trueno_plugin::{Table, testing};
 use trueno_plugin_memory::Memory;
 
 const ROWS: u64 = 10_000_000;
-/// Blocks that are live at a time, most of them short-lived.
 const LIVE: u64 = 10_000;
 
-/// Allocation and release by turns: each block gives way to one taken some thousands of rows later.
+/// Alternately an allocation and a release. Each block is released some 20,000 rows later.
 fn row(nth: u64) -> (i64, u64) {
     let block = nth / 2;
     let size = 16 + (block.wrapping_mul(0x9e37_79b9) >> 20) % 4000;
@@ -25,7 +24,6 @@ fn row(nth: u64) -> (i64, u64) {
     }
 }
 
-/// The most memory this process had, in MB.
 fn peak_mb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM"))?;

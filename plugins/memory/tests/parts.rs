@@ -8,7 +8,7 @@ use trueno_plugin_memory::Memory;
 const TAGS: [&str; 3] = ["weights", "cache", "buffer"];
 const NAMES: [&str; 2] = ["Attention", "Mlp"];
 
-/// A row of `allocations`; what is null at random.
+/// A row of `allocations` with random nulls.
 #[derive(Clone, Debug)]
 struct Row {
     time_ns: Option<i64>,
@@ -54,7 +54,6 @@ fn row() -> impl Strategy<Value = Row> {
 #[derive(Clone, Debug)]
 struct Rank {
     rows: Vec<Row>,
-    /// Iterations, and calls of a name.
     iterations: i64,
     calls: i64,
 }
@@ -105,7 +104,6 @@ fn allocations(input: &str, rows: &[(u64, &Row)]) -> TableBuilder {
         .u64("sample_bytes", rows.iter().map(|row| row.1.sample_bytes))
 }
 
-/// The rows of some ranks, each with its number.
 fn inputs(ranks: &[(u64, &Rank)], job: usize, window: Option<(i64, i64)>) -> Vec<TableBuilder> {
     let rows: Vec<(u64, &Row)> = ranks
         .iter()

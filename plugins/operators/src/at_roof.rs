@@ -7,9 +7,9 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::groups::TimedOn;
 use crate::rows::Row;
 
-/// Table `at_roof`: `source`: `kernel`, or `brick` in a run without devices; `name`: of a kernel that operators with a
-/// place below the roof began, or of those operators; `dur_ns`: its time within them; `at_roof_ns`: that time if each
-/// of them reached its roof. As `roofline.at_roof`.
+/// Table `at_roof`, with the columns of `roofline.at_roof`. `source` is `kernel`, or `brick` in a run without
+/// devices. `name` is a kernel launched by operators with a place below the roof, or such an operator. `dur_ns` is
+/// its time within those operators, `at_roof_ns` that time if each of them reached its roof.
 pub fn at_roof(rows: &[Row], on: TimedOn) -> TableBuilder {
     let mut sums: BTreeMap<&str, (i64, f64)> = BTreeMap::new();
     for row in rows {

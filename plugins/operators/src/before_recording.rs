@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::calls::NONE;
 use crate::operations::{Operation, Operations};
 
-/// Fewer in a row come again by chance.
+/// Shorter sequences may repeat by chance.
 const MIN_OPERATIONS: usize = 16;
-/// As do those of few names.
+/// Sequences with fewer distinct names may repeat by chance.
 const MIN_NAMES: usize = 4;
-/// Two streams repeat after the same time where these differ by no more than a part in ten.
+/// Two streams have the same period if these differ by at most 1 / `SAME_PERIOD`.
 const SAME_PERIOD: i64 = 10;
 
-/// For places of operations without a launch, the place of the operation that they are taken for.
+/// Maps operations without a launch, by index, to the later operation that they are taken for.
 pub fn counterparts(operations: &Operations) -> BTreeMap<usize, usize> {
     let mut streams: BTreeMap<(u32, u32), Vec<usize>> = BTreeMap::new();
     for (place, row) in operations.rows.iter().enumerate() {
@@ -59,9 +59,9 @@ pub fn counterparts(operations: &Operations) -> BTreeMap<usize, usize> {
 
 struct Stream<'r> {
     rows: &'r [Operation],
-    /// Places of its operations, in the order of time.
+    /// Indexes of its operations, sorted by time.
     places: Vec<usize>,
-    /// Number of those before the first with a launch; 0 where none has one.
+    /// Number of operations before the first with a launch; 0 if none has one.
     first_linked: usize,
 }
 
@@ -85,7 +85,7 @@ impl<'r> Stream<'r> {
         self.first_linked >= MIN_OPERATIONS && names.len() >= MIN_NAMES
     }
 
-    /// By how many operations later all of those without a launch come again with one.
+    /// Distances, in operations, at which all operations without a launch repeat with one.
     fn repeats(&self) -> impl Iterator<Item = usize> {
         let (first, count) = (self.first_linked, self.places.len());
         // The search of Knuth, Morris and Pratt: the first operations are the pattern.
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// Operations of one stream: name and whether there is a launch, a microsecond apart.
+    /// Operations of one stream, a microsecond apart, from pairs of name and whether there is a launch.
     fn stream(stream: u32, of: &[(u32, bool)]) -> Vec<Operation> {
         let rows = of
             .iter()
@@ -163,7 +163,7 @@ mod tests {
         }
     }
 
-    /// Steps of 20 kernels, the first `without` of all without a launch.
+    /// Steps of 20 kernels. The first `without` kernels have no launch.
     fn steps(count: u32, without: usize) -> Vec<(u32, bool)> {
         let names = (0..count).flat_map(|_| 0..20);
         names

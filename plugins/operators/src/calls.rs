@@ -11,68 +11,56 @@ use trueno_plugin::{Result, Run};
 use crate::inputs::Side;
 use crate::ranks::Ranks;
 
-/// No row, no signature.
 pub const NONE: u32 = u32::MAX;
 
-/// A row of bricks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// Place of the row around it, or [`NONE`].
+    /// Index of the enclosing row, or [`NONE`].
     pub parent: u32,
-    /// Its name, a number of [`Calls::names`].
     pub name: u32,
-    /// Its signature, a place in [`Calls::signatures`], or [`NONE`].
+    /// Index into [`Calls::signatures`], or [`NONE`].
     pub signature: u32,
-    /// Its length on the host.
     pub dur_ns: i64,
-    /// Time of the rows right below it on its thread.
     pub below_ns: i64,
-    /// True if it lies in the part of the run that the report is about.
     pub is_in_window: bool,
 }
 
 impl Call {
-    /// Time in which no row below it was open.
     pub fn self_ns(&self) -> i64 {
         self.dur_ns.saturating_sub(self.below_ns)
     }
 }
 
-/// Shapes and arguments as recorded: JSON lists.
+/// Recorded shapes and arguments, each a JSON list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorded {
     pub dims: Option<String>,
     pub types: Option<String>,
     pub strides: Option<String>,
-    /// Values of other arguments.
+    /// Values of the arguments that are not tensors.
     pub concrete: Option<String>,
 }
 
-/// All rows of bricks.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// Rows, in the order of the input.
     pub rows: Vec<Call>,
-    /// Places of rows by id.
     pub places: IdIndex<u32>,
     pub names: Texts,
-    /// Signatures, each once in a rank.
     pub signatures: Vec<Recorded>,
     pub signature_ranks: Vec<u64>,
-    /// Ranks with signatures or with operators of PyTorch: the device time of others is not asked for shapes.
+    /// Ranks with signatures or with PyTorch operators. Device time of other ranks needs no shapes.
     pub ranks_with_operators: BTreeSet<u64>,
 }
 
-/// The rows that are read of a run without signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithoutSignatures {
     Nothing,
-    /// Those of a run of PyTorch: another rank may have signatures, and coverage is of both.
+    /// The rows of a PyTorch run: another rank may have signatures, and coverage includes both.
     PyTorch,
 }
 
 impl Calls {
-    /// Reads the inputs; without signatures nothing but those and the names, unless `without` says so.
+    /// Reads the inputs. Without signatures only those and the names, unless `without` says otherwise.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -97,12 +85,11 @@ impl Calls {
         Ok(out)
     }
 
-    /// True if some row has the name of an operator of PyTorch.
     pub fn is_pytorch(&self) -> bool {
         self.names.all().iter().any(|name| is_of_pytorch(name))
     }
 
-    /// Places in `signatures` by number.
+    /// Maps signature numbers to indexes into `signatures`.
     fn read_signatures(
         &mut self,
         run: &mut Run,
@@ -190,7 +177,7 @@ impl Calls {
         Ok(())
     }
 
-    /// The row of that place and those around it, from the inside to the outside.
+    /// The row and all enclosing rows, innermost first.
     pub fn outwards(&self, place: u32) -> impl Iterator<Item = u32> {
         // As many as there are rows at most: damaged runs may hold circles.
         let mut at = place;
@@ -207,5 +194,5 @@ fn is_of_pytorch(name: &str) -> bool {
     name.starts_with("aten::")
 }
 
-/// Rows nest no deeper than this in any program that ends.
+/// Guards against cyclic parents: rows do not nest deeper in real programs.
 const MAX_DEPTH: usize = 10_000;

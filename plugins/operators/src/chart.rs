@@ -8,8 +8,8 @@ use trueno_plugin::{Chart, Scale, Table, TableBuilder};
 use crate::groups::TimedOn;
 use crate::rows::{Row, Total};
 
-/// Table `points`: rows of `by_shape` with a place below the roof, FLOPs and counted time: `name`, `category`,
-/// `input_dims`, `flops_per_byte`, `flops_per_s`, `counted_ns`. None where there is no such row.
+/// Table `points`: rows of `by_shape` with a place below the roof, FLOPs and counted time; `None` if there are
+/// none.
 pub fn points(rows: &[Row], on: TimedOn) -> Option<TableBuilder> {
     let points: Vec<(&Row, Total)> = drawn(rows, on).collect();
     let all = || points.iter();
@@ -33,7 +33,8 @@ pub fn points(rows: &[Row], on: TimedOn) -> Option<TableBuilder> {
     })
 }
 
-/// Table `roofs`: corners of each roof with points, from a tenth of the least intensity to ten times the largest.
+/// Table `roofs`: corners of each roof that has points, from a tenth of the lowest intensity to ten times the
+/// highest.
 pub fn roofs(rows: &[Row], ceilings: &Ceilings, on: TimedOn) -> TableBuilder {
     let mut reach: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     for (row, total) in drawn(rows, on) {
@@ -64,7 +65,6 @@ pub fn roofs(rows: &[Row], ceilings: &Ceilings, on: TimedOn) -> TableBuilder {
         .f64("flops_per_s", corners.iter().map(|corner| corner.2))
 }
 
-/// The chart of both tables.
 pub fn roofline() -> Chart {
     Chart::scatter(
         "Roofline of operators",
@@ -80,7 +80,7 @@ pub fn roofline() -> Chart {
     .scales(Scale::Log, Scale::Log)
 }
 
-/// Rows that have a point: not those that only call others, and none without FLOPs.
+/// Rows for the chart: those with a place, counted time, FLOPs and bytes.
 fn drawn(rows: &[Row], on: TimedOn) -> impl Iterator<Item = (&Row, Total)> {
     rows.iter().filter_map(move |row| {
         row.placed()?;

@@ -11,18 +11,17 @@ use crate::rows::Row;
 /// Name, dims, types, strides and arguments.
 type Key<'a> = [Option<&'a str>; 5];
 
-/// Sums of an operator with one signature in one run.
 #[derive(Clone, Copy, Debug, Default)]
 struct OfRun {
     calls: u64,
     counted_ns: i64,
     counted_calls: u64,
-    /// Time at the roof, and the time it is of, where there is a place.
+    /// Time at the roof and the measured time, if there is a place.
     at_roof: Option<(f64, f64)>,
 }
 
 impl OfRun {
-    /// Adds a row: devices that are not alike have one each.
+    /// Adds a row. Devices with different names or ceilings have separate rows.
     fn add(&mut self, row: &Row, on: Option<TimedOn>) {
         self.calls = self.calls.saturating_add(row.sums.calls);
         self.counted_ns = self.counted_ns.saturating_add(row.sums.counted_ns);
@@ -35,7 +34,6 @@ impl OfRun {
     }
 }
 
-/// An operator with one signature, in one run or in both.
 #[derive(Clone, Copy, Debug)]
 pub struct Compared<'a> {
     key: Key<'a>,
@@ -48,7 +46,7 @@ impl Compared<'_> {
         of.map_or(0, |of| of.counted_ns)
     }
 
-    /// Time here without that in the baseline.
+    /// Counted time in this run minus that in the baseline.
     pub fn change_ns(&self) -> i64 {
         Self::counted_ns(self.run).saturating_sub(Self::counted_ns(self.baseline))
     }
@@ -62,7 +60,7 @@ impl Compared<'_> {
     }
 }
 
-/// Operators of both runs that have counted time in one of them, the largest change first.
+/// Operators of both runs with counted time in at least one, largest change first.
 pub fn compared<'a>(run: &'a Judged, baseline: &'a Judged) -> Vec<Compared<'a>> {
     let mut all: BTreeMap<Key<'a>, Compared<'a>> = BTreeMap::new();
     for (side, is_run) in [(run, true), (baseline, false)] {
@@ -94,8 +92,8 @@ pub fn compared<'a>(run: &'a Judged, baseline: &'a Judged) -> Vec<Compared<'a>> 
     out
 }
 
-/// Table `against_baseline`: `standing`: `both`, `run` or `baseline`; `counted_ns`, `efficiency_share`: as in
-/// `by_shape`; `change_ns`: here without the baseline; `time_ratio`: here over the baseline, a call against a call.
+/// Table `against_baseline`. `standing` is `both`, `run` or `baseline`. `change_ns` is this run minus the baseline.
+/// `time_ratio` is the time per call in this run divided by that in the baseline.
 pub fn table(rows: &[Compared<'_>]) -> TableBuilder {
     let texts = |at: usize| rows.iter().map(move |of| of.key[at]);
     let counted = |of: Option<OfRun>| of.map(|of| of.counted_ns);
@@ -135,7 +133,6 @@ pub fn table(rows: &[Compared<'_>]) -> TableBuilder {
         .text("concrete_inputs", texts(4))
 }
 
-/// The sum of all, and the largest change.
 pub fn finding(rows: &[Compared<'_>]) -> Option<Finding> {
     let first = rows.first()?;
     let sum = |of: fn(&Compared<'_>) -> i64| rows.iter().map(of).fold(0_i64, i64::saturating_add);

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use trueno_analysis::roofline::ceilings::{Ceiling, Ceilings};
 
-/// The class of devices of which neither name nor ceilings are known.
+/// Class of devices with neither a known name nor ceilings.
 const UNKNOWN: u32 = u32::MAX;
 
-/// Classes of devices, each numbered as its first device.
+/// Classes of equal devices; each has the number of its first device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeviceClasses {
     of_devices: BTreeMap<u32, u32>,
 }
 
 impl DeviceClasses {
-    /// Compares the devices of a job; `devices` are pairs of device and name.
+    /// `devices` are pairs of device and name.
     pub fn new(devices: &[(String, String)], ceilings: &Ceilings) -> Self {
         let mut facts: BTreeMap<u32, (Vec<&str>, Vec<Ceiling>)> = BTreeMap::new();
         for (device, name) in devices {
@@ -41,7 +41,6 @@ impl DeviceClasses {
         }
     }
 
-    /// The class of a device.
     pub fn of(&self, device: u32) -> u32 {
         self.of_devices.get(&device).copied().unwrap_or(UNKNOWN)
     }

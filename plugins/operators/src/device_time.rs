@@ -9,41 +9,34 @@ use crate::calls::{Calls, NONE};
 use crate::groups::{self, Shape};
 use crate::operations::{Operation, Operations};
 
-/// Device work of one call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfCall {
     union: UnionLength,
     pub count: u32,
-    /// The part that no modelled operator within it began.
+    /// The part not launched by a modelled operator within it.
     pub counted_ns: i64,
-    /// The part that no modelled operator began; of the innermost with a signature.
+    /// The part not launched by any modelled operator; counted for the innermost call with a signature.
     pub not_modelled_ns: i64,
-    /// The device of the last.
     pub device: u32,
 }
 
 impl OfCall {
-    /// Time in which at least one of its kernels and copies ran.
     pub fn busy_ns(&self) -> i64 {
         self.union.total_ns()
     }
 }
 
-/// Device time of a run, or of ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Σ over all kernels and copies.
     pub total_ns: i64,
-    /// Of those, begun in an operator with a signature.
     pub with_signature_ns: i64,
-    /// Of those, begun in an operator with a model.
     pub modelled_ns: i64,
-    /// Begun in no row that is known.
+    /// The part without a known launching row.
     pub not_linked_ns: i64,
-    /// Of those, time that is taken for that of a shape with a model.
+    /// The part of `not_linked_ns` that is attributed to a shape with a model.
     pub inferred_ns: i64,
     pub count: u64,
-    /// Those that only bound their work, or are not valid.
+    /// Number of rows left out because their times are bounds or invalid.
     pub left_out: u64,
 }
 
@@ -60,20 +53,19 @@ impl Totals {
     }
 }
 
-/// Device work of the run.
 #[derive(Debug, Default)]
 pub struct DeviceTime {
-    /// By place of the row of bricks.
     pub of_calls: Vec<OfCall>,
     pub totals: BTreeMap<u64, Totals>,
-    /// Of those begun in no row that is known, time that is taken for that of a shape with a model.
+    /// Time of work without a known launching row that is attributed to a shape with a model.
     pub inferred: BTreeMap<Shape, i64>,
-    /// Time of kernels by their names and by the shape of the innermost operator with a model around their launch.
+    /// Time of kernels by name and by shape of the innermost modelled operator around their launch.
     pub of_kernels: BTreeMap<(u32, Shape), i64>,
 }
 
 impl DeviceTime {
-    /// Gives each operation to the rows around it; `is_modelled` says of a place whether its operator has a model.
+    /// Attributes each operation to the rows around it. `is_modelled` tells whether the operator at a row index
+    /// has a model.
     pub fn new(operations: &Operations, calls: &Calls, is_modelled: &dyn Fn(u32) -> bool) -> Self {
         let mut out = Self {
             of_calls: vec![OfCall::default(); calls.rows.len()],
@@ -102,7 +94,6 @@ impl DeviceTime {
         out
     }
 
-    /// Sums over these ranks.
     pub fn total(&self, ranks: &BTreeSet<u64>) -> Totals {
         let mut out = Totals::default();
         let of_ranks = ranks.iter().filter_map(|rank| self.totals.get(rank));

@@ -17,7 +17,7 @@ pub fn no_shapes() -> Finding {
     .suggestion("torch.profiler.profile(record_shapes=True) records them")
 }
 
-/// All findings, of rows in the order of their time.
+/// All findings. `rows` must be sorted by time.
 pub fn findings(rows: &[Row], device: &Totals, on: Option<TimedOn>, roofs: &Roofs) -> Vec<Finding> {
     let mut out = Vec::new();
     out.extend(coverage(rows, device));
@@ -74,7 +74,6 @@ fn coverage(rows: &[Row], device: &Totals) -> Option<Finding> {
     )
 }
 
-/// Roofs that are a data sheet's.
 fn nominal(devices: &[Named], rows: &[Row], achievable_share: f64) -> Option<Finding> {
     let is_used = |row: &Row| row.placed().is_some_and(|place| place.source == "nominal");
     let first = devices.first().filter(|_| rows.iter().any(is_used))?;
@@ -96,7 +95,7 @@ fn nominal(devices: &[Named], rows: &[Row], achievable_share: f64) -> Option<Fin
     )
 }
 
-/// Rows whose ceilings are missing, by the reason that stands for most of their time.
+/// Reports rows without ceilings, with the reason that accounts for most of their time.
 fn no_ceilings(rows: &[Row], without_sheet: &[(String, Vec<String>)]) -> Option<Finding> {
     let is_missing = |why: &&String| {
         !why.starts_with("above the roof") && *why != "no work" && *why != NO_NETWORK
@@ -121,7 +120,6 @@ fn no_ceilings(rows: &[Row], without_sheet: &[(String, Vec<String>)]) -> Option<
     )
 }
 
-/// Names of data sheets that are listed.
 const NEAR: usize = 3;
 
 fn no_sheet(name: &str, near: &[String]) -> String {

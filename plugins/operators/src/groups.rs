@@ -9,25 +9,21 @@ use crate::device_time::DeviceTime;
 use crate::recomputed::Recomputed;
 use crate::work::Works;
 
-/// An operator with one signature: numbers of [`Calls::names`] and of [`Calls::signatures`].
+/// An operator with one signature: indexes into [`Calls::names`] and [`Calls::signatures`].
 pub type Shape = (u32, u32);
 
-/// The shape of a row, if it has a signature.
 pub fn shape(call: &Call) -> Option<Shape> {
     (call.signature != NONE).then_some((call.name, call.signature))
 }
 
-/// The clock that the time of an operator is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimedOn {
-    /// Device work of its calls.
     Device,
-    /// Its calls, in a run without devices.
+    /// The calls themselves, in a run without devices.
     Host,
 }
 
 impl TimedOn {
-    /// `device` or `host`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -39,30 +35,27 @@ impl TimedOn {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     pub calls: u64,
-    /// Calls that are computed a second time, for the backward pass.
+    /// Calls that compute again what the forward pass did, for the backward pass.
     pub recomputed_calls: u64,
-    /// Length of the calls on the host, and what of it no row below had.
     pub host_ns: i64,
-    /// See `host_ns`.
+    /// The part of `host_ns` without nested rows.
     pub host_self_ns: i64,
-    /// Calls that began work on a device, themselves or in what they called.
+    /// Calls that launched device work, directly or in nested calls.
     pub device_calls: u64,
-    /// Busy time of that work, call by call.
+    /// Busy time of that work, summed over calls.
     pub device_ns: i64,
-    /// The part that no modelled operator within began.
+    /// The part not launched by a modelled operator within the call.
     pub counted_ns: i64,
-    /// Calls that have such a part.
     pub counted_calls: u64,
-    /// The length of the calls that no modelled operator within accounts for, in ranks without device work.
+    /// Host duration not covered by modelled operators within the call, for ranks without device work.
     pub host_counted_ns: i64,
-    /// Calls that have such a length.
     pub host_counted_calls: u64,
-    /// The part that no modelled operator began, of the innermost with a signature.
+    /// The part not launched by any modelled operator; counted for the innermost call with a signature.
     pub not_modelled_ns: i64,
-    /// Time of work begun before the recording that is taken for it.
+    /// Time of work launched before the recording that is attributed to this shape.
     pub inferred_ns: i64,
     pub operations: u64,
-    /// The first device that their work ran on.
+    /// The lowest device number on which their work ran.
     pub device: u32,
 }
 
@@ -93,7 +86,7 @@ impl Sums {
         plus(&mut self.operations, other.operations);
     }
 
-    /// Takes the time on that clock for what is counted.
+    /// Uses host times for what is counted if `on` is the host.
     pub fn count_on(&mut self, on: Option<TimedOn>) {
         if on == Some(TimedOn::Host) {
             self.counted_ns = self.host_counted_ns;
@@ -101,7 +94,7 @@ impl Sums {
         }
     }
 
-    /// The time that rates are computed from, and the calls that it is of.
+    /// The time from which rates are computed, and the number of its calls.
     pub fn timed(&self, on: TimedOn) -> Option<(i64, u64)> {
         let (time_ns, calls) = match on {
             TimedOn::Device => (self.device_ns, self.device_calls),
@@ -111,7 +104,7 @@ impl Sums {
     }
 }
 
-/// Sums by shape, in the order of names and signatures.
+/// Sums by shape, sorted by name and signature index.
 pub fn by_shape(
     calls: &Calls,
     device: &DeviceTime,
@@ -157,8 +150,8 @@ pub fn by_shape(
     out.into_iter().collect()
 }
 
-/// Host time of each row with a model that no operator with a model within it accounts for; of a row that only calls
-/// others, none where they have a model.
+/// Host time of each modelled row without modelled operators within it. For a container with modelled operators
+/// within it, 0.
 fn counted_on_host(calls: &Calls, works: &Works) -> Vec<i64> {
     let work = |place: u32| {
         let call = &calls.rows[place as usize];

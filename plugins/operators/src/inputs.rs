@@ -24,7 +24,7 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).baseline().optional()
 }
 
-/// Inputs of the plugin; where there are no signatures, none is read but those and the names.
+/// Inputs of the plugin. Without signatures, only those and the names are read.
 pub const INPUTS: [Input; 19] = [
     // Only there where the run was written by a version that keeps them, as are devices.
     Input::sql("signatures", SIGNATURES).optional(),
@@ -50,7 +50,8 @@ pub const INPUTS: [Input; 19] = [
     baseline("baseline_ranks", RANKS),
 ];
 
-/// Inputs of the merging: parts, what the roofs of the whole are from, and the baseline, which is no part's.
+/// Inputs for merging: the parts, what the roofs of the whole run need, and the baseline, which is not split into
+/// parts.
 pub const MERGE_INPUTS: [Input; 15] = [
     parts::FACTS,
     parts::TEXTS,
@@ -69,11 +70,9 @@ pub const MERGE_INPUTS: [Input; 15] = [
     baseline("baseline_ranks", RANKS),
 ];
 
-/// The run that inputs are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Run,
-    /// The run to compare it with.
     Baseline,
 }
 

@@ -8,19 +8,17 @@ use crate::roofs::Roofs;
 use crate::rows::Row;
 use crate::run_sums::RunSums;
 
-/// The operators of a run.
 #[derive(Debug)]
 pub struct Judged {
     pub device: Totals,
-    /// The clock of all times; `None`: device work is there, and none of it has times.
+    /// What all times are measured by; `None`: there is device work, but none of it has valid times.
     pub on: Option<TimedOn>,
     pub roofs: Roofs,
-    /// By operator and signature, those first that most of the counted time is of.
+    /// One row per operator and signature, most counted time first.
     pub rows: Vec<Row>,
 }
 
 impl Judged {
-    /// Finds the places of all operators.
     pub fn new(sums: RunSums, roofs: Roofs) -> Self {
         let sums = sums.by_device_class(&roofs.classes);
         let device = sums.facts.device;

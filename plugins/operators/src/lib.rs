@@ -42,15 +42,14 @@ use crate::run_sums::{Facts, RunSums};
 
 pub struct Operators;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// True if nominal ceilings may be used, where none were measured.
+    /// Whether nominal ceilings may replace ceilings that were not measured.
     pub nominal: bool,
-    /// The share of a nominal ceiling that counts as the roof.
+    /// Share of a nominal ceiling that counts as the roof.
     pub achievable_share: f64,
-    /// Rules of a user, as TOML: they go before those of the plugin.
+    /// User rules as TOML; they are tried before the plugin's own.
     pub rules: String,
 }
 
@@ -102,7 +101,7 @@ impl Parts for Operators {
     }
 }
 
-/// The roofs of the run, if it has operators that may lie below them.
+/// Reads the roofs, if the run has operators that may lie below them.
 fn roofs(run: &mut Run, facts: &Facts, options: &Options) -> Result<Roofs> {
     if facts.has_signatures {
         Roofs::read(run, Side::Run, options.nominal, options.achievable_share)
@@ -111,7 +110,7 @@ fn roofs(run: &mut Run, facts: &Facts, options: &Options) -> Result<Roofs> {
     }
 }
 
-/// Emits the section, of sums over all ranks, and compares it with the baseline.
+/// Emits the section from the sums over all ranks, and compares it with the baseline.
 fn finish(run: &mut Run, sums: RunSums, roofs: Roofs, options: &Options) -> Result<()> {
     let facts = sums.facts;
     if !facts.has_signatures {
@@ -141,7 +140,6 @@ fn finish(run: &mut Run, sums: RunSums, roofs: Roofs, options: &Options) -> Resu
     Ok(())
 }
 
-/// Emits tables, chart and findings of the run.
 fn emit(run: &mut Run, judged: &Judged) -> Result<()> {
     let Judged {
         device,

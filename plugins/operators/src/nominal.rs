@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use trueno_analysis::roofline::ceilings::Ceiling;
 
-/// The figures, with the source of each device's.
 const SHEETS: &str = include_str!("nominal.toml");
-/// Vendors, which some drivers put before a name.
+/// Vendor prefixes that some drivers add to a device name.
 const VENDORS: [&str; 2] = ["NVIDIA ", "Tesla "];
 
 #[derive(Deserialize)]
@@ -16,7 +15,6 @@ struct Sheets {
     device: Vec<Sheet>,
 }
 
-/// Figures of one device.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Sheet {
@@ -27,18 +25,16 @@ struct Sheet {
     matrix: BTreeMap<String, f64>,
 }
 
-/// A device of the run with figures of its data sheet.
+/// A device of the run with the figures of its data sheet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
-    /// Its name, as the run has it.
     pub name: String,
-    /// The document that the figures stand in.
     pub source: String,
     pub ceilings: Vec<Ceiling>,
 }
 
-/// Devices, each with its name, that have a data sheet here; what their matrix and vector units and their memory reach
-/// at most, times `achievable_share`.
+/// Devices that have a data sheet here. `devices` are pairs of device and name. The ceilings are the peaks of
+/// matrix units, vector units and memory times `achievable_share`.
 pub fn of_devices(devices: &[(String, String)], achievable_share: f64) -> Vec<Named> {
     let named = devices
         .iter()
@@ -86,15 +82,14 @@ fn named(device: &str, name: &str, achievable_share: f64) -> Option<Named> {
     })
 }
 
-/// A name without the vendor before it.
 fn bare(name: &str) -> &str {
     VENDORS.iter().fold(name.trim(), |name, vendor| {
         name.strip_prefix(vendor).unwrap_or(name)
     })
 }
 
-/// Names with a data sheet that share a model with `name`, which has none: `H100` in `H100 80GB HBM3 MIG 1g.10gb`. The closest
-/// first; a name that has a sheet has none near.
+/// Names with a data sheet that share a model with `name`, closest first: `H100` for `H100 80GB HBM3 MIG 1g.10gb`.
+/// Empty if `name` itself has a data sheet.
 pub fn near(name: &str) -> Vec<String> {
     let name = bare(name);
     let words = |name: &str| -> Vec<String> {

@@ -10,30 +10,24 @@ use crate::calls::{Calls, NONE};
 use crate::inputs::Side;
 use crate::ranks::Ranks;
 
-/// A kernel or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Operation {
-    /// Its time on the device.
     pub start_ns: i64,
-    /// See `start_ns`.
     pub end_ns: i64,
-    /// Place of the row of bricks that began it, or [`NONE`].
+    /// Index of the launching row of bricks, or [`NONE`].
     pub begun_in: u32,
     pub device: u32,
     pub rank: u64,
-    /// Its stream, or [`NONE`].
     pub stream: u32,
-    /// Name of a kernel, a number of [`Operations::kernel_names`], or [`NONE`].
+    /// Index into [`Operations::kernel_names`], or [`NONE`].
     pub kernel: u32,
 }
 
-/// Kernels and copies of the run, or of the part of it that the report is about.
 #[derive(Debug, Default)]
 pub struct Operations {
-    /// In the order of their starts.
     pub rows: Vec<Operation>,
     pub kernel_names: Texts,
-    /// By rank, those that only bound their work, or are not valid.
+    /// By rank: number of rows left out because their times are bounds or invalid.
     pub left_out: BTreeMap<u64, u64>,
 }
 
@@ -65,7 +59,7 @@ impl Operations {
         Ok(out)
     }
 
-    /// Sorts by start; by name where all else is equal, as numbers of names differ from reading to reading.
+    /// Sorts by start. Ties are broken by name, because name indexes differ each time the input is read.
     fn sort(&mut self) {
         let mut by_name: Vec<u32> = (0..self.kernel_names.len() as u32).collect();
         by_name.sort_unstable_by_key(|number| self.kernel_names.text(*number));

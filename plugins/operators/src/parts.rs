@@ -16,15 +16,15 @@ use crate::groups::Sums;
 use crate::run_sums::{Facts, Key, OperatorSums, RunSums};
 use crate::work::Work;
 
-/// One row a part: what holds of all its rows.
+/// One row per part with what holds for the whole part.
 pub const FACTS: Input = Input::sql(
     "facts",
     "SELECT has_signatures, is_pytorch, is_any_known, total_ns, with_signature_ns, modelled_ns, not_linked_ns, \
      inferred_ns, operations, left_out FROM operators.facts",
 );
-/// Texts that the other tables name by their numbers.
+/// Texts that the other tables refer to by number.
 pub const TEXTS: Input = Input::sql("texts", "SELECT part, id, text FROM operators.texts");
-/// Sums by operator, signature, work and devices.
+/// Sums by operator, signature, work and device.
 pub const SHAPES: Input = Input::sql(
     "shapes",
     "SELECT part, shape, name, dims, types, strides, concrete, reason, precision, family, rule, assumption, flops, \
@@ -32,13 +32,11 @@ pub const SHAPES: Input = Input::sql(
      not_modelled_ns, inferred_ns, calls, recomputed_calls, device_calls, counted_calls, host_counted_calls, \
      operations, device FROM operators.shapes",
 );
-/// Time of kernels by the operator that began them.
 pub const KERNELS: Input = Input::sql(
     "shape_kernels",
     "SELECT part, shape, name, dur_ns FROM operators.shape_kernels",
 );
 
-/// A column of numbers, and the field that it is of.
 type Field<T, N> = (&'static str, fn(&mut T) -> &mut N);
 
 const TIMES: [Field<Sums, i64>; 7] = [
@@ -166,7 +164,7 @@ fn kernels(sums: &RunSums, texts: &mut Texts) -> TableBuilder {
         .i64("dur_ns", rows.iter().map(|row| *row.1.1))
 }
 
-/// Reads the first table of the parts.
+/// Reads table `facts` of the parts.
 ///
 /// # Errors
 /// It lacks a column or has it in another type.
@@ -192,7 +190,7 @@ pub fn read_facts(run: &mut Run) -> Result<Facts> {
     Ok(out)
 }
 
-/// Reads the other tables and adds their rows up, those of devices that are alike together.
+/// Reads the other tables and adds their rows; equal devices are merged.
 ///
 /// # Errors
 /// A table lacks a column or has it in another type, or a row names what is not there.
@@ -255,7 +253,7 @@ impl PartTexts {
     }
 }
 
-/// Time of kernels by name, by part and number of the operator there.
+/// Time of kernels by name, for each part and operator number in it.
 type KernelTimes = BTreeMap<(u64, u64), BTreeMap<String, i64>>;
 
 fn read_kernels(run: &mut Run, texts: &PartTexts) -> Result<KernelTimes> {
@@ -278,7 +276,7 @@ fn read_kernels(run: &mut Run, texts: &PartTexts) -> Result<KernelTimes> {
     Ok(out)
 }
 
-/// Texts of a key, as [`KEY_TEXTS`] names them.
+/// Texts of a key, in the order of [`KEY_TEXTS`].
 fn key_texts(key: &Key) -> [Option<&str>; KEY_TEXTS.len()] {
     let Key { recorded, .. } = key;
     let work = key.work.as_ref().ok();

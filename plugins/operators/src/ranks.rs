@@ -4,10 +4,9 @@ use trueno_plugin::{Result, Run, rank};
 
 use crate::inputs::Side;
 
-/// Tells ranks from numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks {
-    /// False in a run of one process, whose numbers may be as large as they like.
+    /// False for a run of one process, where the upper bits are no rank.
     has_ranks: bool,
 }
 
@@ -23,12 +22,10 @@ impl Ranks {
         })
     }
 
-    /// The rank of an id.
     pub fn of_key(self, key: u64) -> u64 {
         if self.has_ranks { rank::of_key(key) } else { 0 }
     }
 
-    /// The rank of a device.
     pub fn of_place(self, place: i64) -> u64 {
         if self.has_ranks {
             u64::try_from(rank::of_place(place).0).unwrap_or(0)

@@ -6,7 +6,6 @@
 
 use crate::calls::Calls;
 
-/// Meaning of a name for the rows within.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Context {
     Recomputes,
@@ -14,7 +13,6 @@ enum Context {
     Other,
 }
 
-/// Meanings of all names.
 pub struct Recomputed {
     of_names: Vec<Context>,
     is_any: bool,
@@ -27,7 +25,7 @@ impl Recomputed {
         Self { of_names, is_any }
     }
 
-    /// True if the row of that place is computed for the second time.
+    /// Returns whether this row is computed a second time.
     pub fn is(&self, calls: &Calls, place: u32) -> bool {
         if !self.is_any {
             return false;

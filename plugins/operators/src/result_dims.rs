@@ -14,20 +14,19 @@ use crate::work::signature;
 
 type Dims = Vec<u64>;
 
-/// The rank, and dims of two operands.
+/// Rank of the job, and dims of two operands.
 type Operands = (u64, Dims, Dims);
 
-/// Dims by those of two operands in the same rank; `None` where calls differ.
+/// Result dims by the dims of two operands in the same rank; `None` if calls disagree.
 #[derive(Debug, Default)]
 pub struct ResultDims {
-    /// Of outputs, by input and weight.
+    /// Dims of outputs by those of input and weight.
     outputs: BTreeMap<Operands, Option<Dims>>,
-    /// Of weights, by gradient of the output and input.
+    /// Dims of weights by those of output gradient and input.
     weights: BTreeMap<Operands, Option<Dims>>,
 }
 
 impl ResultDims {
-    /// Looks at all shapes of the run.
     pub fn new(calls: &Calls) -> Self {
         let is_backward = |shape: &Shape| {
             let name = calls.names.text(shape.0);
@@ -55,7 +54,6 @@ impl ResultDims {
         out
     }
 
-    /// Dims of the result of this call of a rank.
     pub fn of(&self, rank: u64, signature: &Signature) -> Option<Dims> {
         if !signature.name.contains("conv") {
             return None;

@@ -7,17 +7,14 @@ use crate::device_classes::DeviceClasses;
 use crate::inputs::Side;
 use crate::nominal::{self, Named};
 
-/// All ceilings that may be a roof.
 #[derive(Clone, Debug, Default)]
 pub struct Roofs {
     pub ceilings: Ceilings,
-    /// Devices whose ceilings are those of a data sheet.
     pub sheets: Vec<Named>,
-    /// Names of devices without a data sheet here, each with those that have one and are near.
+    /// Names of devices without a data sheet, each with similar names that have one.
     pub without_sheet: Vec<(String, Vec<String>)>,
-    /// Devices that are alike.
     pub classes: DeviceClasses,
-    /// The share of a nominal ceiling that counts.
+    /// Share of a nominal ceiling that counts as the roof.
     pub achievable_share: f64,
 }
 
@@ -64,7 +61,6 @@ impl Roofs {
     }
 }
 
-/// Devices and their names.
 fn devices(run: &mut Run, side: Side) -> Result<Vec<(String, String)>> {
     let table = run.table(&side.input("devices"))?;
     if table.is_missing() {

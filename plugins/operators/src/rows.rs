@@ -9,41 +9,34 @@ use crate::calls::Recorded;
 use crate::groups::{Sums, TimedOn};
 use crate::work::Work;
 
-/// An operator with one signature.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub name: String,
     pub recorded: Recorded,
-    /// Sums over its calls.
     pub sums: Sums,
-    /// Time of the kernels that it began, by their names.
     pub kernels: BTreeMap<String, i64>,
-    /// Work of one call, or the reason why it is not known.
+    /// Work of one call, or why it is unknown.
     pub work: Result<Work, String>,
-    /// Its place below the roof, or the reason why it has none; `None` where it has no work or no time.
+    /// Place below the roof, or why it has none; `None` if it has no work or no time.
     pub place: Option<Result<Place, String>>,
 }
 
-/// A place below the roof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Time at the roof: FLOPs / compute ceiling or bytes / bandwidth, whichever is longer.
     pub roof_ns: f64,
-    /// That over the time it took.
     pub efficiency: f64,
-    /// The one that is longer.
+    /// Which of the two is longer.
     pub bound: Bound,
-    /// `measured` or `nominal`: the ceiling of that one.
+    /// Source of the binding ceiling: `measured` or `nominal`.
     pub source: String,
-    /// Places of the ceilings of computing, where it does some, and of memory.
+    /// Indexes of the compute ceiling, if it computes, and of the memory ceiling.
     pub ceilings: (Option<usize>, usize),
 }
 
-/// Work of all calls that a time is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Total {
     pub flops: f64,
-    /// Least bytes moved.
     pub bytes: f64,
     pub time_ns: i64,
 }
@@ -59,7 +52,7 @@ impl Total {
 }
 
 impl Row {
-    /// Work of all calls that the time is of.
+    /// Work of all calls that `Sums::timed` measures.
     pub fn total(&self, on: TimedOn) -> Option<Total> {
         let (time_ns, calls) = self.sums.timed(on)?;
         let work = self.work.as_ref().ok()?;
@@ -70,7 +63,7 @@ impl Row {
         })
     }
 
-    /// Work of the calls that sums over rows count, and the time that is counted.
+    /// Work and time of the part that is counted, so that sums over rows count nothing twice.
     pub fn counted(&self) -> Option<Total> {
         let work = self.work.as_ref().ok()?;
         let calls = self.sums.counted_calls as f64;
@@ -101,10 +94,9 @@ impl Row {
     }
 }
 
-/// Reason for which collectives have no place.
 pub const NO_NETWORK: &str = "the network bounds a collective, and its ceiling is not known";
 
-/// Units of a GPU that are no matrix units.
+/// Ceiling level of the vector units of a GPU.
 const VECTOR_UNITS: &str = "cuda_cores";
 
 fn place(total: &Total, device: &str, work: &Work, ceilings: &Ceilings) -> Result<Place, String> {
@@ -157,7 +149,7 @@ fn place(total: &Total, device: &str, work: &Work, ceilings: &Ceilings) -> Resul
     })
 }
 
-/// Precision in which vector units compute: PyTorch's elementwise kernels widen 16 and 8 bits to FP32.
+/// Precision in which vector units compute: PyTorch's elementwise kernels widen 8-bit and 16-bit floats to FP32.
 fn vector_precision(of: &str) -> &str {
     match of {
         "f16" | "bf16" | "f8" | "tf32" => "f32",

@@ -15,39 +15,35 @@ use crate::operations::Operations;
 use crate::ranks::Ranks;
 use crate::work::{Work, Works};
 
-/// An operator and its signature, the same in all ranks.
+/// An operator with its signature, comparable between ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub name: String,
     pub recorded: Recorded,
-    /// Work of one call, or the reason why it is not known: kernels and other operators of a rank tell some of it.
+    /// Work of one call, or why it is unknown. It is part of the key because it may depend on the kernels and
+    /// other operators of a rank.
     pub work: std::result::Result<Work, String>,
-    /// The class of the devices that it ran on, or the device itself; `None`: it began no device work.
+    /// Class of the device that it ran on, or the device itself before classes are known; `None`: it launched
+    /// no device work.
     pub device_class: Option<u32>,
 }
 
-/// Sums of an operator with one signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorSums {
     pub sums: Sums,
-    /// Time of the kernels that it began as the innermost operator with a model, by their names.
+    /// Time of the kernels for which it was the innermost modelled operator, by name.
     pub kernels: BTreeMap<String, i64>,
 }
 
-/// Facts of a run as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// True if it has signatures.
     pub has_signatures: bool,
-    /// True if it has operators of PyTorch.
     pub is_pytorch: bool,
-    /// True if some signature has a model.
     pub is_any_known: bool,
     pub device: Totals,
 }
 
 impl Facts {
-    /// Adds those of other ranks.
     pub fn add(&mut self, other: &Self) {
         self.has_signatures |= other.has_signatures;
         self.is_pytorch |= other.is_pytorch;
@@ -56,18 +52,16 @@ impl Facts {
     }
 }
 
-/// All sums of a run, or of ranks of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSums {
     pub facts: Facts,
-    /// The first rank that has signatures.
+    /// The lowest rank with signatures.
     pub first_rank: u64,
-    /// By operator and signature.
     pub operators: BTreeMap<Key, OperatorSums>,
 }
 
 impl RunSums {
-    /// Adds the rows of the inputs up.
+    /// Computes the sums from the inputs.
     ///
     /// # Errors
     /// The rules of the user are wrong, or an input lacks a column or has it in another type.
@@ -132,7 +126,7 @@ impl RunSums {
         }
     }
 
-    /// Puts operators together that ran on devices that are alike.
+    /// Merges operators that ran on equal devices.
     #[must_use]
     pub fn by_device_class(mut self, classes: &DeviceClasses) -> Self {
         for (key, of) in std::mem::take(&mut self.operators) {
@@ -150,7 +144,6 @@ impl RunSums {
 }
 
 impl OperatorSums {
-    /// Adds time of a kernel.
     pub fn add_kernel(&mut self, name: String, dur_ns: i64) {
         let sum = self.kernels.entry(name).or_default();
         *sum = sum.saturating_add(dur_ns);

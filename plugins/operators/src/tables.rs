@@ -8,12 +8,10 @@ use crate::device_time::Totals;
 use crate::groups::{Sums, TimedOn};
 use crate::rows::{Place, Row, Total};
 
-/// Table `coverage`: one row. Device time is the sum over kernels and copies.
-///
-/// `device_ns`; `linked_share`: of it begun in a row that is known; `with_shapes_share`: of it begun in an operator
-/// with shapes; `modelled_ns`, `modelled_share`: of it begun in an operator with a model, or taken for such work
-/// (`inferred_ns`, see [`crate::before_recording`]); `not_modelled_ns`; `linked_modelled_share`: the share of what was
-/// begun in a row that is known.
+/// Table `coverage`: one row with the device time summed over kernels and copies. `linked_share` was launched in a
+/// known row, `with_shapes_share` in an operator with shapes, `modelled_share` in an operator with a model or is
+/// attributed to one (`inferred_ns`, see [`crate::before_recording`]). `linked_modelled_share` is the modelled
+/// share of the linked part.
 pub fn coverage(device: &Totals) -> TableBuilder {
     let share = |part: i64| (device.total_ns > 0).then(|| part as f64 / device.total_ns as f64);
     let one = |value: i64| std::iter::once(value);
@@ -39,12 +37,12 @@ pub fn coverage(device: &Totals) -> TableBuilder {
         .u64("left_out", [device.left_out])
 }
 
-/// Table `by_shape`: a row for each operator and signature, those first that most of the counted time is of.
-///
-/// `flops`, `moved_bytes` and rates are of the timed calls: those with device work, or all in a run without
-/// devices. `host_self_ns`: no row below was open. `device_ns`: union of the kernels and copies that a call and
-/// what it called began, summed over calls. `counted_ns`: the part that no modelled operator within began, so that
-/// sums over rows count nothing twice. `device`: `cpu` or `gpu:<number>`, where the time is of. `roof_ns`: time at the roof; `recoverable_ns`: the rest of it.
+/// Table `by_shape`: a row for each operator and signature, most counted time first. FLOPs, bytes and rates are
+/// those of the timed calls: calls with device work, or all calls in a run without devices. `host_self_ns` excludes
+/// nested rows. `device_ns` is the union of the kernels and copies that a call and its nested calls launched,
+/// summed over calls. `counted_ns` is the part not launched by a modelled operator within the call, so that sums
+/// over rows count nothing twice. `device` is `cpu` or `gpu:<number>`. `roof_ns` is the time at the roof,
+/// `recoverable_ns` the rest.
 pub fn by_shape(rows: &[Row], on: Option<TimedOn>) -> TableBuilder {
     let totals: Vec<Option<Total>> = rows.iter().map(|row| row.total(on?)).collect();
     let work = |row: &Row| row.work.as_ref().ok().cloned();
@@ -147,14 +145,11 @@ pub fn by_shape(rows: &[Row], on: Option<TimedOn>) -> TableBuilder {
         .text("reason", rows.iter().map(reason))
 }
 
-/// Sums of several shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     pub shapes: u64,
     pub sums: Sums,
-    /// Work of those that have a model, and its time.
     pub work: Option<Total>,
-    /// Time at the roof of those that have a place, and the time they took.
     pub at_roof: Option<(f64, i64)>,
 }
 
@@ -180,7 +175,6 @@ impl Group {
     }
 }
 
-/// Sums by a key of the rows, the longest first.
 pub fn grouped(
     rows: &[Row],
     key: impl Fn(&Row) -> Option<String>,
@@ -198,9 +192,9 @@ pub fn grouped(
     out
 }
 
-/// Tables `by_name` and `by_category`. Columns as in `by_shape`; `inferred_ns`: time of work begun before the recording
-/// that is taken for it, in none of the other columns; work and rates of `by_category` are of what is
-/// counted: `counted_ns` of the calls that have it.
+/// Tables `by_name` and `by_category`, with columns as in `by_shape`. `inferred_ns` is work launched before the
+/// recording that is attributed here; no other column includes it. Work and rates of `by_category` are those of the
+/// counted part.
 pub fn groups(table: &str, first: &str, groups: &[(String, Group)]) -> TableBuilder {
     let all = || groups.iter().map(|(_, group)| group);
     let rate = |of: fn(&Total) -> f64| {
@@ -252,8 +246,7 @@ pub fn groups(table: &str, first: &str, groups: &[(String, Group)]) -> TableBuil
         )
 }
 
-/// Table `not_modelled`: operators whose work is not known, with the device time that no other operator's model
-/// accounts for, the longest first.
+/// Table `not_modelled`: operators with unknown work, by the device time that no model accounts for, longest first.
 pub fn not_modelled(rows: &[Row]) -> TableBuilder {
     let mut sums: BTreeMap<(&str, &str), Sums> = BTreeMap::new();
     for row in rows {

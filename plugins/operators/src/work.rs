@@ -13,33 +13,27 @@ use crate::groups::{self, Shape};
 use crate::operations::Operations;
 use crate::result_dims::ResultDims;
 
-/// Work of one call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work {
     pub flops: u64,
-    /// Least bytes to and from memory.
     pub moved_bytes: u64,
-    /// Precision of the ceiling over it, as ceilings name it.
+    /// Precision of its ceiling, as ceilings name it.
     pub precision: Option<String>,
-    /// True for matrix units.
     pub is_matrix: bool,
-    /// Family of the rule.
     pub family: String,
-    /// Name of the rule.
     pub rule: String,
     pub assumption: String,
-    /// True if it only calls operators that have its work.
+    /// It only calls operators that do its work.
     pub is_container: bool,
 }
 
-/// Work of all shapes of a run.
 pub struct Works {
     of_shapes: FastMap<Shape, std::result::Result<Work, String>>,
 }
 
 impl Works {
-    /// Asks the model about each shape once; `rules` are a user's, as TOML. The names of kernels say which element
-    /// type the lists of tensors have.
+    /// Models each shape once. `rules` are a user's, as TOML. Kernel names provide the element types of tensor
+    /// lists.
     ///
     /// # Errors
     /// The rules are wrong.
@@ -64,12 +58,11 @@ impl Works {
         Ok(Self { of_shapes })
     }
 
-    /// True if some shape has a model.
     pub fn is_any_known(&self) -> bool {
         self.of_shapes.values().any(|work| work.is_ok())
     }
 
-    /// Work of a shape, or the reason why it is not known.
+    /// Work of a shape, or why it is unknown.
     ///
     /// # Errors
     /// There is no model for it.
@@ -82,8 +75,8 @@ impl Works {
     }
 }
 
-/// Element types of the lists of tensors that operators were called with, which no trace records: as the kernels
-/// say that they began; `None` where those disagree.
+/// Element types of tensor lists, which traces do not record. They come from the names of the kernels launched by
+/// the operator; `None` if the kernels disagree.
 fn list_element_types(
     calls: &Calls,
     operations: &Operations,
@@ -132,7 +125,6 @@ fn work(
     })
 }
 
-/// The signature of a shape.
 pub(crate) fn signature(
     calls: &Calls,
     shape: Shape,
@@ -150,7 +142,6 @@ pub(crate) fn signature(
     Signature::parse(calls.names.text(shape.0), texts)
 }
 
-/// The precision as `ceilings` names it.
 fn ceiling_precision(of: Precision) -> String {
     of.name().replace("fp", "f").replace("int", "i")
 }

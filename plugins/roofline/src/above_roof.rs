@@ -12,13 +12,11 @@ use crate::calls::{Call, Calls};
 use crate::points::{Point, roof};
 use crate::sums::Sum;
 
-/// A roof that a point may be held against.
 struct Candidate {
     memory: &'static str,
     choice: Choice,
     roof: Roof,
     place: Place,
-    /// The calls above it.
     above: Sum,
 }
 
@@ -27,7 +25,7 @@ impl Candidate {
         !self.place.is_above() && !is_most(self.above.calls, calls)
     }
 
-    /// Work that lies above it: of the sum, else of the calls.
+    /// The work that lies above this roof: the sum, or else those calls.
     fn work_above(&self, sum: &Sum) -> Work {
         if self.place.is_above() {
             sum.work()
@@ -37,16 +35,14 @@ impl Candidate {
     }
 }
 
-/// True if `part` is at least half of the calls.
 pub fn is_most(part: u64, calls: u64) -> bool {
     part > 0 && part >= calls - calls / 2
 }
 
-/// Gives points that have ceilings their places: below those chosen; below those of stores that pass
-/// the caches by where only they leave room for the sum and for most of the calls; and so for each level of memory.
-///
-/// A rate that memory cannot have shows that the data lay nearer. One just above it may come from a ceiling that was
-/// measured too low, and shows nothing.
+/// Places points with ceilings below a roof. Tries the chosen ceilings first, then those of streaming stores if
+/// only they leave room for the sum and most calls, at each memory level in turn. A rate that is impossible for a
+/// level shows that the data was in a nearer one. A rate just above the ceiling shows nothing, because the ceiling
+/// may have been measured too low.
 pub fn give_places(
     calls: &impl Calls,
     ceilings: &Ceilings,
@@ -88,8 +84,8 @@ pub fn give_places(
     }
 }
 
-/// Place of the candidate to take: of the farthest level that the sum is not too fast for the first that fits, or where
-/// none does (some calls came from there, and others did not) the first.
+/// Index of the candidate to use: the first that fits at the farthest level for which the sum is not too fast. If
+/// none fits there (some calls used this level and others did not), the first of that level.
 fn best(candidates: &[Candidate], sum: &Sum) -> usize {
     let mut first = 0;
     for of_level in candidates.chunk_by(|a, b| a.memory == b.memory) {

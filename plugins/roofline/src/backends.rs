@@ -10,47 +10,42 @@ use crate::calls::Calls;
 use crate::label::{Provenance, Source};
 use crate::points::Point;
 
-/// A gain of less than this over the narrower instruction set is said to be none.
+/// A smaller gain over the narrower instruction set counts as none.
 pub const PAYS: f64 = 1.1;
-/// Fewer calls than this say nothing about it.
+/// Fewer calls are not compared.
 pub const MIN_CALLS: u64 = 5;
-/// Shorter calls are mostly clock readings: whether a wider set gains is not said of them.
+/// Shorter calls are mostly clock readings, so no gain is computed for them.
 pub const MIN_CALL_NS: i64 = 200;
-/// FLOPs a call may differ by this much and still be the same work.
+/// FLOPs per call may differ by this share and still count as the same work.
 const SAME_WORK: f64 = 0.01;
 
-/// One name under one backend in one run.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub source: Source,
     pub name: String,
     pub backend: Option<String>,
-    /// True if it is the baseline's.
     pub is_baseline: bool,
     /// Device number; `None`: the host.
     pub device: Option<i64>,
     pub calls: u64,
     pub dur_ns: i64,
-    /// The lower of the two in the middle when there is an even number.
+    /// Lower median.
     pub median_ns: i64,
-    /// FLOPs of all calls.
     pub flops: f64,
     pub flops_per_s: Option<f64>,
-    /// Against its own ceilings.
     pub efficiency: Option<f64>,
-    /// The entry it is compared with: backend, and whether the baseline's.
+    /// The entry it is compared with: its backend, and whether it is the baseline's.
     pub reference: Option<(Option<String>, bool)>,
     pub speed_up: Option<f64>,
-    /// `time` where a call is the same work, else `flops_per_s`.
+    /// `time` if a call is the same work, else `flops_per_s`.
     pub compared_by: &'static str,
-    /// Speed-up over the fastest narrower instruction set, and which that is.
+    /// Speed-up over the fastest narrower instruction set, and its backend.
     pub gain: Option<(f64, Option<String>)>,
-    /// True if that is worth anything.
     pub pays: Option<bool>,
 }
 
-/// Entries of one run with what is declared: of the baseline (`None`) all, of the run those whose names have
-/// several, or one in the baseline.
+/// Entries of a run with declared work. `baseline` is `None` when reading the baseline itself: then all names.
+/// Otherwise only names with several entries, or with one in the baseline.
 pub fn entries(
     texts: &Texts,
     calls: &impl Calls,
@@ -113,8 +108,8 @@ pub fn entries(
     out
 }
 
-/// Keeps names with at least two entries and compares each with the first: the narrowest
-/// instruction set, of two equal ones the baseline's. The names with the most time come first.
+/// Keeps names with at least two entries and compares each entry with the first: the narrowest instruction set, the
+/// baseline's if equal. Names with the most time come first.
 pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
     let mut by_name: BTreeMap<(Source, String), Vec<Entry>> = BTreeMap::new();
     for entry in entries {

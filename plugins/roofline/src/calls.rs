@@ -11,27 +11,23 @@ use crate::rows::{NONE, Rows};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Call {
-    /// Number of its label.
     pub label: u32,
     pub flops: u64,
     pub bytes: u64,
     pub dur_ns: i64,
 }
 
-/// Calls of all labels.
 pub trait Calls {
-    /// Shows each call, or equal ones once, with their number.
+    /// Calls `show` with each call and 1, or with each distinct call and its count.
     fn each(&self, show: impl FnMut(&Call, u64));
 
-    /// Median duration by label, the lower of the two in the middle, of those wanted: labels of declared work.
+    /// Lower median of the durations by label, for the labels in `is_wanted`, which must be of declared work.
     fn medians(&self, is_wanted: &[bool]) -> Vec<Option<i64>>;
 }
 
-/// Rows of a loaded run.
 #[derive(Clone, Copy)]
 pub struct RowCalls<'a> {
     pub rows: &'a Rows,
-    /// Standing of each, lane by lane.
     pub standing: &'a [Vec<Standing>],
 }
 
@@ -84,7 +80,7 @@ impl Calls for RowCalls<'_> {
     }
 }
 
-/// Distinct calls in their order, each with its number.
+/// Distinct calls in sorted order, each with its count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CallCounts {
     all: Vec<(Call, u64)>,
@@ -104,7 +100,6 @@ impl CallCounts {
         Self::merge(distinct.all().iter().copied().zip(counts).collect())
     }
 
-    /// Makes one of several that are equal.
     pub fn merge(mut all: Vec<(Call, u64)>) -> Self {
         all.sort_unstable();
         all.dedup_by(|next, kept| {

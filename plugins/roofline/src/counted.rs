@@ -10,20 +10,18 @@ use trueno_plugin::{Result, Run};
 
 use crate::label::Provenance;
 
-/// Counters of one kernel or brick.
 #[derive(Clone, Copy, Debug)]
 pub struct Counted {
-    /// All precisions together; `None`: none was counted.
+    /// Sum over all precisions; `None`: not counted.
     pub flops: Option<f64>,
-    /// The precision with FLOPs.
     pub precision: Option<u32>,
     pub is_mixed: bool,
-    /// Bytes of device memory.
     pub bytes: Option<f64>,
 }
 
 impl Counted {
-    /// FLOPs and bytes in whole numbers, or why they are not to be used. Where no bytes were counted, `declared` ones do.
+    /// FLOPs and bytes rounded to integers, or why they cannot be used. Without counted bytes, uses `declared`
+    /// ones.
     pub fn work(
         &self,
         declared: Option<u64>,
@@ -40,7 +38,7 @@ impl Counted {
     }
 }
 
-/// A count as a whole number: sums of these do not depend on their order.
+/// Rounds a count to an integer, so that sums do not depend on the order.
 ///
 /// # Errors
 /// It is none: no number, negative, or of more than 64 bits.
@@ -54,7 +52,7 @@ pub fn whole(figure: f64) -> std::result::Result<u64, Reason> {
     }
 }
 
-/// By the id of the kernel or brick.
+/// Counters by id of the kernel or brick.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.

@@ -7,27 +7,23 @@ use trueno_analysis::roofline::model::Reason;
 
 use crate::label::Source;
 
-/// Calls and time of one reason and name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     pub calls: u64,
-    /// Sum of durations; of rows nested in each other more than the time that passed.
+    /// Sum of durations; counts the time of nested rows twice.
     pub dur_ns: i64,
 }
 
-/// Table, reason and name.
 pub type Key = (Source, Reason, u32);
 
-/// Work left out, by table, reason and name.
 #[derive(Default)]
 pub struct Excluded {
     keys: Interner<Key>,
-    /// By number of the key.
     sums: Vec<Sum>,
 }
 
 impl Excluded {
-    /// Counts one row. Bound rows and impossible durations add no time.
+    /// Counts a row. Rows with bounds or invalid times add no time.
     pub fn add(&mut self, source: Source, reason: Reason, name: u32, dur_ns: i64) {
         let dur_ns = match reason {
             Reason::BoundRow | Reason::InvalidRow => 0,
@@ -42,7 +38,6 @@ impl Excluded {
         sum.dur_ns = sum.dur_ns.saturating_add(dur_ns);
     }
 
-    /// Sums by table, reason and name.
     pub fn sums(&self) -> BTreeMap<Key, Sum> {
         let keys = self.keys.all().iter().copied();
         keys.zip(self.sums.iter().copied()).collect()

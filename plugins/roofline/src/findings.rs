@@ -8,7 +8,6 @@ use crate::backends::{Entry, PAYS};
 use crate::operators::Operators;
 use crate::points::{Point, doubt_of_ceiling};
 
-/// Names in a title, at most.
 const NAMED: usize = 3;
 
 fn listed(names: &[String]) -> String {
@@ -19,7 +18,7 @@ fn listed(names: &[String]) -> String {
     out
 }
 
-/// Findings about points, which are ordered by time.
+/// Findings about points. `points` must be sorted by time.
 pub fn point_findings(
     points: &[&Point],
     texts: &Texts,
@@ -129,7 +128,6 @@ pub fn point_findings(
     out
 }
 
-/// Efficiencies that stand on a ceiling in doubt.
 pub fn ceiling_finding(points: &[&Point], ceilings: &Ceilings) -> Option<Finding> {
     let placed: Vec<&&Point> = points
         .iter()
@@ -167,7 +165,6 @@ pub fn ceiling_finding(points: &[&Point], ceilings: &Ceilings) -> Option<Finding
     })
 }
 
-/// Names for which a wider instruction set is not faster.
 pub fn backend_finding(entries: &[Entry]) -> Option<Finding> {
     let idle: Vec<&Entry> = entries
         .iter()
@@ -204,7 +201,7 @@ pub fn backend_finding(entries: &[Entry]) -> Option<Finding> {
     )
 }
 
-/// Result of a comparison of backends that found nothing to complain of.
+/// The finding if a comparison of backends found no problem.
 pub fn no_idle(entries: &[Entry]) -> Finding {
     if entries.is_empty() {
         return Finding::new(

@@ -30,7 +30,6 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).baseline().optional()
 }
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 29] = [
     Input::sql("bricks", BRICKS),
     Input::sql("tasks", TASKS),
@@ -63,7 +62,7 @@ pub const INPUTS: [Input; 29] = [
     BASELINE_CEILINGS,
 ];
 
-/// Inputs of the merging: parts, and what sums are held against.
+/// Inputs for merging: the parts, and what their sums are compared with.
 pub const MERGE_INPUTS: [Input; 22] = [
     parts::CALLS,
     parts::INNERMOST,

@@ -52,18 +52,16 @@ use crate::sums::Sums;
 
 pub struct Roofline;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// True if nominal ceilings may be used.
     pub nominal: bool,
-    /// Of work whose precision is neither counted nor said with its backend (`avx512 f64`).
+    /// Precision of work that has no counted one and none in its backend (`avx512 f64`).
     pub precision: String,
-    /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`; `auto`: of each point the first of
-    /// these that is fast enough.
+    /// Memory level whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`. `auto` chooses for each point the
+    /// first of these that is fast enough.
     pub memory: String,
-    /// Gives the table `backends`, and the findings about it, alone.
+    /// Emits only the table `backends` and the findings about it.
     pub compare_backends: bool,
 }
 
@@ -90,7 +88,6 @@ impl Options {
         )))
     }
 
-    /// Levels of memory that points may be held against, the farthest first.
     fn levels(&self) -> impl Iterator<Item = &'static str> {
         let is_auto = self.memory.eq_ignore_ascii_case(AUTO);
         let is_taken = move |level: &&str| is_auto || self.memory.eq_ignore_ascii_case(level);
@@ -98,10 +95,10 @@ impl Options {
     }
 }
 
-/// The choice of a level for each point.
+/// Chooses a memory level for each point.
 pub const AUTO: &str = "auto";
 
-/// Levels of memory, the nearest first.
+/// Memory levels, nearest first.
 pub const MEMORY: [&str; 4] = ["l1", "l2", "l3", "dram"];
 
 impl Plugin for Roofline {

@@ -6,20 +6,18 @@ use trueno_analysis::sweep::{Open, OpenIntervals};
 
 use crate::rows::{NONE, Rows, WorkRow};
 
-/// The part that a row with work has in sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// No row with work lies in it.
+    /// No row with work is nested in it.
     Innermost,
-    /// Its time is also that of others with work.
+    /// Rows with work are nested in it, so its time is also theirs.
     Outer,
-    /// Its own time is not that of its work.
+    /// Its own time is not the time of its work.
     Excluded(Reason),
 }
 
-/// Sorts every lane by start, the longer row first, and gives the standing of each row.
-///
-/// A row lies in another one of its lane when it begins in it.
+/// Sorts every lane by start (longer rows first) and returns the standing of each row. A row is nested in another
+/// of its lane if it begins in it.
 pub fn nesting(rows: &mut Rows) -> Vec<Vec<Standing>> {
     let mut out = Vec::with_capacity(rows.lanes.len());
     let no_reasons = rows.several_threads.is_empty() && rows.on_device.is_empty();

@@ -9,20 +9,18 @@ use crate::label::Source;
 use crate::points::Point;
 use crate::sums::Sums;
 
-/// Row of table `not_measurable`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub source: Source,
     pub reason: String,
     pub calls: u64,
-    /// Their durations; `None` where those mean nothing.
+    /// Sum of durations; `None` if they mean nothing.
     pub dur_ns: Option<i64>,
     pub names: u64,
-    /// The name with the most time.
     pub example: String,
 }
 
-/// The most time first. Rows with figures but no ceiling, or above it, are here too.
+/// Rows sorted by time, longest first. Includes points that lie above their roof or have no ceiling.
 pub fn rows(sums: &Sums, points: &[Point]) -> Vec<Row> {
     type Names = BTreeMap<String, (u64, i64)>;
     let mut found: BTreeMap<(Source, String, bool), Names> = BTreeMap::new();

@@ -5,7 +5,7 @@ use trueno_plugin::{Input, Result, Run};
 use crate::roofs::Corner;
 use crate::summary::{LaneTotal, Total};
 
-/// Shapes with FLOPs and bytes, and what no shape within accounts for.
+/// Shapes with FLOPs, bytes and time that no nested shape accounts for.
 pub const BY_SHAPE: Input = Input::sql(
     "operators",
     "SELECT name, input_dims, device, precision, calls, device_ns, host_ns, flops, moved_bytes, flops_per_byte, flops_per_s, \
@@ -14,14 +14,12 @@ pub const BY_SHAPE: Input = Input::sql(
 )
 .optional();
 
-/// Work that counts once.
 pub const BY_CATEGORY: Input = Input::sql(
     "operators_by_category",
     "SELECT calls, counted_ns, flops, moved_bytes FROM operators.by_category WHERE counted_ns > 0",
 )
 .optional();
 
-/// Time below a roof, and at it.
 pub const PLACED: Input = Input::sql(
     "operators_placed",
     "SELECT calls, counted_ns, efficiency_share FROM operators.by_shape \
@@ -29,7 +27,6 @@ pub const PLACED: Input = Input::sql(
 )
 .optional();
 
-/// The roofs that shapes lie below.
 pub const ROOFS: Input = Input::sql(
     "operators_roofs",
     "SELECT roof, flops_per_byte, flops_per_s FROM operators.roofs",
@@ -39,38 +36,31 @@ pub const ROOFS: Input = Input::sql(
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
     pub name: String,
-    /// Dimensions, as recorded.
     pub input_dims: Option<String>,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
     pub precision: Option<String>,
     pub calls: u64,
-    /// Time of those that have one, with what nests in them.
     pub dur_ns: i64,
-    /// Of the calls that have a time, as are bytes.
+    /// FLOPs of the calls that have a time. `bytes` likewise.
     pub flops: f64,
-    /// Least bytes moved.
     pub bytes: f64,
     pub flops_per_byte: Option<f64>,
     pub flops_per_s: Option<f64>,
     pub bytes_per_s: Option<f64>,
-    /// Time at the roof over the time it took.
     pub efficiency: Option<f64>,
-    /// The ceiling that is reached first.
     pub bound: Option<String>,
     /// `measured` or `nominal`.
     pub roof_source: Option<String>,
-    /// The reason why it has no place.
     pub reason: Option<String>,
 }
 
 impl Operator {
-    /// FLOP/s of the roof above it.
     pub fn attainable(&self) -> Option<f64> {
         Some(self.flops_per_s? / self.efficiency?)
     }
 
-    /// True below a roof, false above it, `None` where no roof is known.
+    /// True below a roof, false above it, `None` without a known roof.
     pub fn is_valid(&self) -> Option<bool> {
         let is_above = || {
             self.reason
@@ -81,27 +71,21 @@ impl Operator {
         self.efficiency.map(|_| true).or_else(is_above)
     }
 
-    /// Time above that at the roof.
     pub fn recoverable_ns(&self) -> Option<f64> {
         Some(self.dur_ns as f64 * (1.0 - self.efficiency?))
     }
 }
 
-/// Findings of `operators`, as points and sums.
 #[derive(Clone, Debug, Default)]
 pub struct Operators {
-    /// Shapes, those with the most time first.
     pub shapes: Vec<Operator>,
-    /// Sums of what counts once.
     pub total: Total,
-    /// True if times are of devices.
     pub is_on_device: bool,
-    /// Corners of roofs, line by line.
     pub roofs: Vec<Corner>,
 }
 
 impl Operators {
-    /// Reads the inputs; nothing where `operators` did not run.
+    /// Reads the inputs; empty if `operators` did not run.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -193,7 +177,7 @@ impl Operators {
         Ok(())
     }
 
-    /// Their row of the summary: the kind of lane, and sums beside the time that its lanes were busy.
+    /// The operators' row of the summary: its name, and their sums relative to the busy time of the lanes.
     pub fn lane(&self, lanes: &[Option<LaneTotal>; 2]) -> Option<(&'static str, LaneTotal)> {
         if self.total.figures.dur_ns == 0 {
             return None;

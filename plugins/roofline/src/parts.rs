@@ -12,31 +12,28 @@ use crate::label::{Group, Label, OneFigure};
 use crate::rows::NONE;
 use crate::sums::{InnermostKey, Sum, Sums};
 
-/// Distinct calls with figures by label, with their number.
+/// Distinct calls with figures and their count, by label.
 pub const CALLS: Input = Input::sql(
     "calls",
     "SELECT source, name, backend, device, provenance, precision, flops, bytes, dur_ns, calls FROM roofline.calls",
 );
-/// Innermost rows with work, by lane kind, group and the labels of what is declared and counted.
+/// Innermost rows with work, by lane kind, group and the labels of declared and counted work.
 pub const INNERMOST: Input = Input::sql(
     "innermost",
     "SELECT lane_kind, brick, category, source, name, backend, device, provenance, precision, is_declared, calls, \
      dur_ns, declared_flops, declared_bytes, counted_flops, counted_bytes FROM roofline.innermost",
 );
-/// Time that lanes were busy.
 pub const BUSY: Input = Input::sql("busy", "SELECT lane_kind, busy_ns FROM roofline.busy");
-/// Rows without figures, by reason and name.
 pub const EXCLUDED: Input = Input::sql(
     "excluded",
     "SELECT source, reason, name, calls, dur_ns FROM roofline.excluded",
 );
-/// Rows with one figure only.
 pub const ONE_FIGURE: Input = Input::sql(
     "one_figure",
     "SELECT source, name, backend, device, provenance, reason, calls, dur_ns, flops, bytes FROM roofline.one_figure",
 );
 
-/// Emits a part.
+/// Emits the tables of a part.
 ///
 /// # Errors
 /// The host refuses a table.
@@ -113,7 +110,7 @@ fn emit_calls(run: &mut Run, sums: &Sums, calls: &CallCounts) -> Result<()> {
     )
 }
 
-/// The labels of what a row declares and of what was counted of it differ in provenance and precision only.
+/// The labels of a row's declared and counted work differ only in provenance and precision.
 fn emit_innermost(run: &mut Run, sums: &Sums) -> Result<()> {
     let rows = || sums.innermost.iter();
     let text = |number: Option<u32>| number.map(|number| sums.texts.text(number));
@@ -174,7 +171,7 @@ fn emit_innermost(run: &mut Run, sums: &Sums) -> Result<()> {
     )
 }
 
-/// Reads parts, and merges them.
+/// Reads and merges parts.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type; a cell says nothing that a part says.

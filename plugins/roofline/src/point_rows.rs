@@ -9,7 +9,6 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::operators::Operator;
 use crate::points::{Point, doubt};
 
-/// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointRow {
     pub source: &'static str,
@@ -40,7 +39,6 @@ pub struct PointRow {
     pub doubt: Option<String>,
 }
 
-/// Rows of bricks and kernels.
 pub fn of_points(points: &[&Point], ceilings: &Ceilings, texts: &Texts) -> Vec<PointRow> {
     let row = |p: &&Point| {
         let compute = p.choice.as_ref().ok().map(|at| &ceilings.rows[at.compute]);
@@ -109,7 +107,6 @@ pub fn of_operators(shapes: &[Operator]) -> Vec<PointRow> {
     shapes.iter().map(row).collect()
 }
 
-/// All rows, those with the most time first.
 pub fn merged(mut own: Vec<PointRow>, operators: Vec<PointRow>) -> Vec<PointRow> {
     own.extend(operators);
     // As they came where they are equal: the sort is stable.
@@ -117,16 +114,13 @@ pub fn merged(mut own: Vec<PointRow>, operators: Vec<PointRow>) -> Vec<PointRow>
     own
 }
 
-/// Table `points`: a row for each name, backend, device and provenance of the work, and for each operator and shape
-/// (`source` `operator`, `provenance` `shapes`).
-///
-/// `calls`, `dur_ns`, `flops`, `bytes`: sums over calls with figures, inclusive of what is nested;
-/// intensity = `flops` / `bytes`; rates = sum / `dur_ns`; `attainable_flops_per_s` = min(compute
-/// ceiling, intensity × bandwidth); `efficiency_share` = achieved / attainable; `distance_share` =
-/// 1 − that. `is_valid`: false above the roof, and where at least half of the calls lie above it (then without
-/// efficiency); null where there is no ceiling; `reason` says why. `calls_above`: calls that lie above the roof by
-/// themselves. `assumed`: what was not recorded. `doubt`: what speaks against the efficiency: the ceiling that binds,
-/// as it was measured, and calls above the roof.
+/// Table `points`: a row for each name, backend, device and provenance, and for each operator and shape (`source`
+/// `operator`, `provenance` `shapes`). `calls`, `dur_ns`, `flops` and `bytes` are sums over calls with figures,
+/// including nested ones; intensity = `flops` / `bytes`; rates = sum / `dur_ns`; `attainable_flops_per_s` =
+/// min(compute ceiling, intensity × bandwidth); `efficiency_share` = achieved / attainable; `distance_share` = 1 −
+/// that. `is_valid` is false above the roof or if at least half of the calls lie above it (then there is no
+/// efficiency), null without a ceiling; `reason` says why. `calls_above` counts calls that lie above the roof by
+/// themselves. `assumed` lists what was not recorded. `doubt` says why the efficiency may be wrong.
 pub fn table(rows: &[PointRow]) -> TableBuilder {
     let all = || rows.iter();
     Table::build("points")

@@ -12,55 +12,49 @@ use crate::calls::Calls;
 use crate::label::Label;
 use crate::sums::{Sum, Sums};
 
-/// A label and its place in the roofline.
 #[derive(Clone, Debug)]
 pub struct Point {
     pub label: Label,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
-    /// Sums over its calls with figures.
     pub sum: Sum,
-    /// Rates; `None` when its sums are out of range.
+    /// `None` if the sums are out of range.
     pub achieved: Option<Achieved>,
-    /// Precision as the ceiling says, or as assumed.
+    /// Precision of the ceiling, or the assumed one.
     pub precision: String,
-    /// The level of memory that its bytes are held to come from.
     pub memory: &'static str,
-    /// That level follows from its speed.
+    /// The level was inferred from its rate.
     pub is_memory_inferred: bool,
-    /// The ceilings over it, or why there are none.
     pub choice: Result<Choice, String>,
-    /// Its place below the roof; `None` without ceilings.
+    /// `None` without ceilings.
     pub place: Option<Place>,
-    /// The reason why it has no place, or cannot be right.
+    /// Why it has no place, or cannot be right.
     pub reason: Option<String>,
-    /// Its calls that lie above the roof by themselves.
     pub above: Sum,
-    /// The level of memory, not the one stated, that allows what is above the roof.
+    /// A memory level other than the chosen one that would allow what lies above the roof.
     pub served_by: Option<&'static str>,
 }
 
 impl Point {
-    /// Its place, when it is one that can be: of the sum, and of more than half of the calls.
+    /// Its place if it is plausible: the sum and more than half of the calls lie below the roof.
     pub fn sound(&self) -> Option<&Place> {
         let place = self.place.as_ref()?;
         (!place.is_above() && !self.is_mostly_above()).then_some(place)
     }
 
-    /// True if at least half of its calls lie above the roof.
     pub fn is_mostly_above(&self) -> bool {
         is_most(self.above.calls, self.sum.calls)
     }
 
-    /// Of the sum, never clamped; `None` also where that lies below a roof which most calls lie above:
-    /// it is the efficiency of none of them.
+    /// Efficiency of the sum, never clamped. `None` also if the sum lies below the roof but most calls above
+    /// it: it is the efficiency of none of them.
     pub fn efficiency(&self) -> Option<f64> {
         let place = self.place.as_ref()?;
         (place.is_above() || !self.is_mostly_above()).then_some(place.efficiency)
     }
 }
 
-/// Points by label number.
+/// Points in the order of the labels.
 pub fn points(
     sums: &Sums,
     calls: &impl Calls,
@@ -140,14 +134,13 @@ fn point(texts: &Texts, label: Label, sum: Sum, ceilings: &Ceilings, options: &O
     out
 }
 
-/// Doubt about the ceiling that binds a point.
 pub fn doubt_of_ceiling(point: &Point, ceilings: &Ceilings) -> Option<String> {
     let (choice, place) = (point.choice.as_ref().ok()?, point.place?);
     ceilings.binding(choice, place.bound).doubt()
 }
 
-/// Reasons why the efficiency of a point may be off: what is doubtful of the ceiling that binds it, and
-/// calls, fewer than half, that lie above the roof.
+/// Why the efficiency of a point may be wrong: a doubtful ceiling, some calls above the roof, or an inferred memory
+/// level.
 pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
     let (above, calls) = (point.above.calls, point.sum.calls);
     let of_calls = (above > 0 && point.sound().is_some()).then(|| {
@@ -171,7 +164,6 @@ pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// The values behind a choice.
 pub fn roof(ceilings: &Ceilings, choice: &Choice) -> Roof {
     Roof {
         compute: ceilings.rows[choice.compute].value,

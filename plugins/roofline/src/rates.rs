@@ -7,7 +7,6 @@ use trueno_analysis::roofline::model::Reason;
 use crate::label::OneFigure;
 use crate::sums::{Sum, Sums};
 
-/// Rows that are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub of: OneFigure,
@@ -15,24 +14,24 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Their FLOPs; `None`: not recorded.
+    /// `None`: not recorded.
     pub fn flops(&self) -> Option<f64> {
         (self.of.reason != Reason::NoFlops).then_some(self.sum.flops as f64)
     }
 
-    /// Their bytes; `None`: not recorded.
+    /// `None`: not recorded.
     pub fn bytes(&self) -> Option<f64> {
         (self.of.reason != Reason::NoBytes).then_some(self.sum.bytes as f64)
     }
 
-    /// A figure of theirs over their time; `None` where it is zero or missing.
+    /// A figure divided by the time; `None` if it is zero or missing.
     pub fn per_s(&self, figure: Option<f64>) -> Option<f64> {
         let figure = figure.filter(|figure| figure.is_finite() && *figure > 0.0)?;
         (self.sum.dur_ns > 0).then(|| figure / (self.sum.dur_ns as f64 / 1e9))
     }
 }
 
-/// The most time first. Rows whose time is not that of their work are left out.
+/// Rates sorted by time, longest first. Rows whose time is not that of their work are left out.
 pub fn rates(sums: &Sums) -> Vec<Rate> {
     let all = sums.one_figure.iter();
     let mut out: Vec<Rate> = all.map(|(of, sum)| Rate { of: *of, sum: *sum }).collect();

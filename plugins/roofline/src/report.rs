@@ -13,14 +13,13 @@ use crate::{
     tables, wider_sets,
 };
 
-/// Figures that come of other tables than those of rows.
 pub struct Surroundings {
     ceilings: Ceilings,
     baseline: Vec<Entry>,
 }
 
 impl Surroundings {
-    /// Reads them; nothing of a baseline where there is none.
+    /// Reads the ceilings and, if there is one, the baseline.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -32,7 +31,7 @@ impl Surroundings {
     }
 }
 
-/// The baseline's entries, against its own ceilings; none without a baseline.
+/// Entries of the baseline, relative to its own ceilings; empty without a baseline.
 fn baseline_entries(
     run: &mut Run,
     options: &Options,
@@ -50,7 +49,7 @@ fn baseline_entries(
     Ok(backends::entries(&sums.texts, &calls, &points, None))
 }
 
-/// Emits all that the plugin has to say.
+/// Emits all tables, findings and charts.
 ///
 /// # Errors
 /// An input of operators lacks a column; the host refuses a table.

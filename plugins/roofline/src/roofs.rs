@@ -13,8 +13,9 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::MEMORY;
 use crate::points::{Point, roof};
 
-/// Corners of each roof: from a tenth of the least intensity to ten times the largest, by way of the ridge; then those
-/// of operators. `None` without roofs of bricks and kernels: the chart of `operators` is that of its own.
+/// Table `roofs`: corners of each roof from a tenth of the lowest intensity over the ridge to ten times the
+/// highest, then those of operators. `None` without roofs of bricks and kernels: then plugin `operators` draws its
+/// own chart.
 pub fn roofs(points: &[&Point], ceilings: &Ceilings, more: &[Corner]) -> Option<TableBuilder> {
     let mut roofs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     let mut precisions = BTreeSet::new();
@@ -55,10 +56,9 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings, more: &[Corner]) -> Option<
     })
 }
 
-/// Name of the line, intensity and FLOP/s of a corner.
+/// Name of the line, intensity, FLOP/s.
 pub type Corner = (String, f64, f64);
 
-/// Those that points are held against.
 fn lines(roofs: &BTreeMap<(usize, usize), (f64, f64)>, ceilings: &Ceilings) -> Vec<Corner> {
     // Where loads and plain stores reach different bandwidths, what was done to the memory tells two roofs apart.
     let level = |bandwidth: usize| {
@@ -97,8 +97,8 @@ fn lines(roofs: &BTreeMap<(usize, usize), (f64, f64)>, ceilings: &Ceilings) -> V
     rows
 }
 
-/// Those of the host that no point is held against: each instruction set from where the nearest memory feeds it, each
-/// level of memory up to what the widest set computes.
+/// Host roofs without points. Each instruction set starts where the nearest memory can feed it; each memory level
+/// ends at the peak of the widest set.
 fn others(
     precision: &str,
     roofs: &BTreeMap<(usize, usize), (f64, f64)>,

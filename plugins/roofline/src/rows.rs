@@ -26,18 +26,17 @@ use crate::counted::{self, Counted};
 use crate::excluded::Excluded;
 use crate::label::{Group, Label, OneFigure, Provenance, Source};
 
-/// No index: without a label, or without counted work.
+/// No index: no label, or no counted work.
 pub const NONE: u32 = u32::MAX;
 
-/// Of a brick that kernels name, until its row is read.
+/// Group of a brick referenced by kernels, until its own row is read.
 const NO_GROUP: u32 = u32::MAX - 1;
 
-/// A row with work, or one that says something about the work of those around it.
+/// A row with work, or one that affects how enclosing rows count.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkRow {
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Unique in the run.
     pub id: u64,
     /// Index into [`Rows::declared`].
     pub declared: u32,
@@ -45,15 +44,15 @@ pub struct WorkRow {
     pub counted: u32,
 }
 
-/// Declared work, most of it once for all rows that are alike.
+/// Declared work. Rows with equal work mostly share one entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeclaredWork {
     pub flops: u64,
     pub bytes: u64,
-    /// Its label; [`NONE`]: nothing usable is declared.
+    /// Index of the label; [`NONE`]: nothing usable is declared.
     pub label: u32,
-    /// Number of the [`Group`]; of a row with one figure only its number in
-    /// [`Rows::one_figure`], as it is booked nowhere.
+    /// Index of the [`Group`]. For a row with one figure only, its index in [`Rows::one_figure`] instead,
+    /// because such rows belong to no group.
     pub group: u32,
 }
 
@@ -64,7 +63,6 @@ impl Interval for WorkRow {
     }
 }
 
-/// Usable counts of one kernel or brick.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedWork {
     pub flops: u64,
@@ -72,11 +70,10 @@ pub struct CountedWork {
     pub label: u32,
 }
 
-/// One thread or stream.
 #[derive(Default)]
 pub struct Lane {
     pub work: Vec<WorkRow>,
-    /// Bricks and kernels; their union is when the lane was busy.
+    /// Union of bricks and kernels: when the lane was busy.
     pub top: IntervalSetBuilder<i64>,
 }
 
@@ -85,39 +82,30 @@ pub type LaneKey = (i64, i64);
 
 #[derive(Default)]
 pub struct Rows {
-    /// Names, categories, backends, precisions.
     pub texts: Texts,
-    /// Labels that [`DeclaredWork::label`] refers to.
     pub labels: Interner<Label>,
-    /// Groups that [`DeclaredWork::group`] refers to.
     pub groups: Interner<Group>,
-    /// Lanes by device and stream, or thread.
     pub lanes: BTreeMap<LaneKey, Lane>,
-    /// Declared work; see [`WorkRow::declared`].
     pub declared: Vec<DeclaredWork>,
-    /// Counted work; see [`WorkRow::counted`].
     pub counted: Vec<CountedWork>,
-    /// Labels of rows with one figure only, by [`DeclaredWork::group`].
+    /// Labels of rows with one figure only, indexed by [`DeclaredWork::group`].
     pub one_figure: Interner<OneFigure>,
     pub excluded: Excluded,
-    /// Bricks whose kernels ran on a device.
     pub on_device: FastSet<u64>,
-    /// Bricks with tasks on other threads.
     pub several_threads: FastSet<u64>,
     window: Option<Window>,
     rules: BTreeMap<String, String>,
     name_groups: NameGroups,
-    /// For each backend's text: true if it is an accelerator.
+    /// Whether a backend is an accelerator, by its text number.
     accelerators: FastMap<u32, bool>,
-    /// By name, where kernels without a brick are booked.
+    /// By name: group of kernels without a brick.
     kernel_groups: FastMap<u32, u32>,
     alike: AlikeCache,
 }
 
-/// Category of what has none.
 pub const UNCATEGORISED: &str = "uncategorised";
 
-/// Reads the inputs whose names begin with `prefix`; names that hold ids go by their group.
+/// Reads the inputs whose names begin with `prefix`. Names with ids are replaced by their group.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -144,7 +132,7 @@ impl Rows {
         Ok(())
     }
 
-    /// Bricks with kernels that have work. Those whose kernels ran on a device are noted.
+    /// Bricks with kernels that have work. Also records which bricks had kernels on a device.
     fn kernel_links(
         &mut self,
         run: &mut Run,
@@ -171,7 +159,6 @@ impl Rows {
         Ok(with_work)
     }
 
-    /// Puts the new numbers of labels, by the old ones, in their place.
     pub fn renumber_labels(&mut self, numbers: &[u32]) {
         let declared = self.declared.iter_mut().map(|work| &mut work.label);
         let counted = self.counted.iter_mut().map(|work| &mut work.label);
@@ -180,7 +167,7 @@ impl Rows {
         }
     }
 
-    /// Books one row: as work, or with the reason why not.
+    /// Adds a row as work, or counts why it cannot be used.
     fn row(&mut self, row: &Row, counted: Option<&Counted>) {
         let end_ns = row.start_ns.saturating_add(row.dur_ns);
         let mut excluded = None;
@@ -273,7 +260,7 @@ impl Rows {
         (self.declared.len() - 1) as u32
     }
 
-    /// Keeps a row without an intensity for the rate of the figure that it has.
+    /// Keeps a row without an intensity to report the rate of the figure it has.
     fn keep_one_figure(&mut self, row: &Row, counted: Option<&Counted>, reason: Reason) {
         let is_missing = matches!(
             reason,
@@ -309,7 +296,7 @@ impl Rows {
         self.push(row, declared, NONE);
     }
 
-    /// True if a backend is one; its name is looked at once.
+    /// Checks each backend name only once.
     fn is_accelerator(&mut self, name: Option<u32>) -> bool {
         let Some(name) = name else { return false };
         let texts = &self.texts;
@@ -349,7 +336,6 @@ impl Rows {
     }
 }
 
-/// Counters of a row; most runs have none.
 #[inline]
 fn count_of(counters: &FastMap<u64, Counted>, id: u64) -> Option<&Counted> {
     (!counters.is_empty()).then(|| counters.get(&id))?

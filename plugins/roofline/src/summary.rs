@@ -10,7 +10,7 @@ use crate::points::Point;
 use crate::rows::NONE;
 use crate::sums::{Sum, Sums};
 
-/// A sum as a result, of work that was recorded or derived.
+/// A sum with floating-point figures, for results.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     pub calls: u64,
@@ -39,24 +39,21 @@ impl From<&Sum> for Figures {
     }
 }
 
-/// Sums over innermost rows with work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
-    /// Sum of points with a possible place.
+    /// Work of points with a plausible place.
     pub placed: Figures,
-    /// Their time at the roof.
     pub at_roof_ns: f64,
-    /// All with figures, whether there is a ceiling or not.
+    /// All work with figures, with or without a ceiling.
     pub figures: Figures,
 }
 
 impl Total {
-    /// Time at the roof / time; `None` when nothing has a place.
+    /// Time at the roof / time; `None` if nothing has a place.
     pub fn efficiency(&self) -> Option<f64> {
         (self.placed.dur_ns > 0).then(|| self.at_roof_ns / self.placed.dur_ns as f64)
     }
 
-    /// The sum of several.
     pub fn sum(totals: &[Self]) -> Self {
         let mut out = Self::default();
         for total in totals {
@@ -72,24 +69,19 @@ impl Total {
     }
 }
 
-/// Total of the lanes of the host, or of devices.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaneTotal {
-    /// Union of bricks and kernels, lane by lane.
     pub busy_ns: i64,
-    /// Innermost rows with figures: they do not overlap.
+    /// Time of innermost rows with figures, which do not overlap.
     pub figures_ns: i64,
-    /// Those whose point has a place that can be.
+    /// The part whose point has a plausible place.
     pub placed_ns: i64,
     pub total: Total,
 }
 
-/// Summary of the roofline.
 #[derive(Debug, Default)]
 pub struct Summary {
-    /// Host and devices, where there are such lanes.
     pub lanes: [Option<LaneTotal>; 2],
-    /// Totals by the group that work is booked under.
     pub groups: BTreeMap<Group, Total>,
 }
 
@@ -156,19 +148,17 @@ fn total(sum: &Sum, point: &Point) -> Total {
     out
 }
 
-/// All rows of a name, and how long they would take at the roof; rows without a place as measured.
+/// All placed rows of a name, and how long they would take at the roof.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRoof {
     pub source: Source,
     pub name: u32,
-    /// Calls that have a place.
     pub calls: u64,
     pub dur_ns: i64,
-    /// Time at the roof.
     pub at_roof_ns: i64,
 }
 
-/// By name; where both exist what was counted is taken. Names without a place are not there.
+/// By name, without names that have no place. Counted work takes precedence over declared work.
 pub fn at_roof(points: &[Point]) -> Vec<AtRoof> {
     let mut out: BTreeMap<(Source, u32), (Sum, f64)> = BTreeMap::new();
     let counted: Vec<_> = points

@@ -31,7 +31,6 @@ impl Sum {
         self.bytes += u128::from(bytes);
     }
 
-    /// Adds so many calls that are alike.
     #[inline]
     pub fn add_times(&mut self, dur_ns: i64, flops: u64, bytes: u64, calls: u64) {
         let times = i64::try_from(calls).unwrap_or(i64::MAX);
@@ -50,7 +49,6 @@ impl Sum {
         self.bytes = self.bytes.saturating_add(other.bytes);
     }
 
-    /// The sum as one piece of work.
     pub fn work(&self) -> Work {
         Work {
             flops: self.flops as f64,
@@ -60,20 +58,18 @@ impl Sum {
     }
 }
 
-/// Innermost rows that count as the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct InnermostKey {
-    /// Kind of lane: 0 of the host, 1 of devices.
+    /// 0 for host lanes, 1 for devices.
     pub lane_kind: usize,
-    /// The key that they are booked under.
     pub group: Group,
-    /// Label of what is declared, or [`NONE`].
+    /// Label of declared work, or [`NONE`].
     pub declared: u32,
-    /// Label of what was counted, or [`NONE`].
+    /// Label of counted work, or [`NONE`].
     pub counted: u32,
 }
 
-/// Sums over innermost rows, of what has a label.
+/// Sums over innermost rows; work without a label is left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Innermost {
     pub declared: Sum,
@@ -82,22 +78,22 @@ pub struct Innermost {
 
 #[derive(Debug, Default)]
 pub struct Sums {
-    /// Names, categories, backends, precisions.
     pub texts: Texts,
     pub labels: Vec<Label>,
-    /// Calls of each label, with what is nested.
+    /// By label: sum of its calls, including nested ones.
     pub points: Vec<Sum>,
-    /// Innermost rows; they do not overlap, so that their sum is the length of their union.
+    /// Innermost rows do not overlap, so their sum is the length of their union.
     pub innermost: BTreeMap<InnermostKey, Innermost>,
-    /// Union of bricks and kernels, lane by lane, of the host and of devices, where there are such lanes.
+    /// Union of bricks and kernels, summed over the lanes of the host and of devices; `None` without such
+    /// lanes.
     pub busy_ns: [Option<i64>; 2],
     pub excluded: BTreeMap<excluded::Key, excluded::Sum>,
-    /// Rows with one figure only.
     pub one_figure: BTreeMap<OneFigure, Sum>,
 }
 
 impl Sums {
-    /// Adds up rows, which then refer to the labels here. Refused rows count as such and are part of no point.
+    /// Sums up rows, whose labels are then renumbered. Rows that cannot be used are counted but belong to no
+    /// point.
     pub fn of_rows(rows: &mut Rows, standing: &[Vec<Standing>]) -> Self {
         let mut out = Self {
             labels: rows.labels.all().to_vec(),
@@ -179,13 +175,12 @@ impl Sums {
         out
     }
 
-    /// Adds the time that lanes of a kind were busy.
     pub fn add_busy(&mut self, lane_kind: usize, busy_ns: i64) {
         let busy = self.busy_ns[lane_kind].get_or_insert_default();
         *busy = busy.saturating_add(busy_ns);
     }
 
-    /// Numbers texts and labels in their order. Gives the new numbers of labels.
+    /// Renumbers texts and labels in sorted order. Returns new label numbers by old ones.
     pub fn sort(&mut self) -> Vec<u32> {
         let order = order_of(self.texts.all());
         let all = order.iter().map(|old| self.texts.text(*old as u32));
@@ -236,14 +231,12 @@ impl Sums {
     }
 }
 
-/// Indices in the order of the items.
 fn order_of<T: Ord>(items: &[T]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by_key(|index| &items[*index]);
     order
 }
 
-/// By old index the new one.
 fn inverted(order: &[usize]) -> Vec<u32> {
     let mut out = vec![0; order.len()];
     for (new, old) in order.iter().enumerate() {

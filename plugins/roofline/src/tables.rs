@@ -14,7 +14,6 @@ use crate::points::Point;
 use crate::rates::Rate;
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
 
-/// Points in the order of reports: the most time first.
 pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {
     let mut out: Vec<&Point> = points.iter().filter(|point| point.sum.calls > 0).collect();
     out.sort_by_key(|point| {
@@ -83,29 +82,25 @@ fn by(
     )
 }
 
-/// Table `bricks`: innermost rows with work, by the brick they belong to (null: not recorded).
-///
-/// `calls`, `figures_ns`, `flops`, `bytes`: of those with figures; `placed_ns`: of those whose point has
-/// a ceiling and is not above it; `at_roof_ns`: Σ time × efficiency of the point; `efficiency_share` =
-/// `at_roof_ns` / `placed_ns`.
+/// Table `bricks`: innermost rows with work, by their brick (null: not recorded). `calls`, `figures_ns`, `flops`
+/// and `bytes` are of rows with figures, `placed_ns` of those whose point has a ceiling and is not above it.
+/// `at_roof_ns` = Σ time × efficiency of the point; `efficiency_share` = `at_roof_ns` / `placed_ns`.
 pub fn bricks(summary: &Summary, texts: &Texts) -> TableBuilder {
     by("bricks", "name", summary, |group| {
         group.brick.map(|name| texts.text(name).to_owned())
     })
 }
 
-/// Table `categories`: as `bricks`, by category.
+/// Table `categories`: like `bricks`, by category.
 pub fn categories(summary: &Summary, texts: &Texts) -> TableBuilder {
     by("categories", "category", summary, |group| {
         Some(texts.text(group.category).to_owned())
     })
 }
 
-/// Table `summary`: the host's lanes and the devices', which are never added.
-///
-/// As `bricks`, and `busy_ns`: union of bricks and kernels, lane by lane; `coverage_share`: the union of
-/// rows with figures / busy; `placed_share`: the union of rows with a place / busy. Of operators the sums of what
-/// counts once stand in place of unions.
+/// Table `summary`: one row each for host and device lanes, which are never added up. Like `bricks`, with
+/// `busy_ns`: the union of bricks and kernels, summed over lanes. `coverage_share` is the share of it with figures,
+/// `placed_share` with a place. For operators, sums of what counts once replace unions.
 pub fn summary(summary: &Summary, operators: &Operators) -> TableBuilder {
     let rows: Vec<(&str, LaneTotal)> = ["host", "device"]
         .into_iter()
@@ -131,10 +126,8 @@ pub fn summary(summary: &Summary, operators: &Operators) -> TableBuilder {
     totals(table, &all)
 }
 
-/// Table `not_measurable`: rows that have no efficiency, by their table and the reason.
-///
-/// `calls`; `dur_ns`: the sum of their durations, nested ones too, null for rows whose time means nothing;
-/// `names`: how many; `example`: the one with the most time.
+/// Table `not_measurable`: rows without an efficiency, by table and reason. `dur_ns` sums their durations, nested
+/// ones too, and is null if their time means nothing. `example` is the name with the most time.
 pub fn not_measurable(rows: &[Row]) -> TableBuilder {
     Table::build("not_measurable")
         .text("source", rows.iter().map(|row| row.source.name()))
@@ -145,9 +138,9 @@ pub fn not_measurable(rows: &[Row]) -> TableBuilder {
         .text("example", rows.iter().map(|row| row.example.as_str()))
 }
 
-/// Table `rates`: names whose rows say FLOPs or bytes but not both, or one of them as zero, so that they have
-/// no intensity and no roof; `flops_per_s`, `bytes_per_s`: what there is / `dur_ns`, null where it is missing or
-/// zero. Rows whose time is not that of their work are not in it.
+/// Table `rates`: names whose rows have only FLOPs or only bytes, or one of them as zero, and therefore no
+/// intensity and no roof. A rate is null if its figure is missing or zero. Rows whose time is not that of their
+/// work are left out.
 pub fn rates(rates: &[Rate], texts: &Texts) -> TableBuilder {
     let rows = || rates.iter();
     Table::build("rates")
@@ -174,8 +167,8 @@ pub fn rates(rates: &[Rate], texts: &Texts) -> TableBuilder {
         .f64("bytes", rows().map(Rate::bytes))
 }
 
-/// Table `ceilings_used`: every ceiling with points, and how many they are and how much time lies below it.
-/// `earlier`: what the measurement before it gave; `doubt`: why it may be off by more than a tenth.
+/// Table `ceilings_used`: every ceiling with points, with their number and time. `earlier` is the result of the
+/// previous measurement; `doubt` says why the ceiling may be off by more than a tenth.
 pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
     let used = |at: usize| {
         points
@@ -211,12 +204,11 @@ pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
         )
 }
 
-/// Table `backends`: names that ran on several backends, or here and in the baseline.
-///
-/// `median_ns`: by nearest rank; `efficiency_share`: against the entry's own ceilings; `speed_up`: over the
-/// narrowest instruction set of the name, by the medians where a call is the same work (FLOPs within 1 %),
-/// else by FLOP/s (`compared_by`); `gain`: the same over the fastest narrower set, null for fewer than 5 calls and for medians below
-/// 200 ns; `pays`: whether that is at least a tenth.
+/// Table `backends`: names that ran with several backends, or both here and in the baseline. `median_ns` is by
+/// nearest rank. `efficiency_share` is relative to the entry's own ceilings. `speed_up` is over the narrowest
+/// instruction set of the name: by medians if a call is the same work (FLOPs within 1 %), else by FLOP/s
+/// (`compared_by`). `gain` is the same over the fastest narrower set, null for fewer than 5 calls or medians below
+/// 200 ns. `pays`: whether the gain is at least a tenth.
 pub fn backends(entries: &[Entry]) -> TableBuilder {
     let rows = || entries.iter();
     let run = |is_baseline: bool| if is_baseline { "baseline" } else { "run" };
@@ -253,8 +245,8 @@ pub fn backends(entries: &[Entry]) -> TableBuilder {
         )
 }
 
-/// Table `at_roof`: how long all rows of a name would take if they reached their roofs; rows without a
-/// place are not in it. Points above the roof are not either.
+/// Table `at_roof`: how long the rows of a name would take if they reached their roofs. Rows without a place and
+/// points above the roof are left out.
 pub fn at_roof(rows: &[AtRoof], texts: &Texts) -> TableBuilder {
     let mut rows: Vec<&AtRoof> = rows.iter().collect();
     rows.sort_by_key(|row| (Reverse(row.dur_ns), texts.text(row.name), row.source));

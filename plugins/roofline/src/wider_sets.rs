@@ -12,10 +12,9 @@ use trueno_plugin::{Finding, Severity, Table, TableBuilder, counted};
 
 use crate::points::{Point, roof};
 
-/// A roof that is not higher by half as much again is none to speak of.
+/// A wider set counts only if it raises the roof by at least this factor.
 const RAISED: f64 = 1.5;
 
-/// A point below the roof of a wider instruction set.
 pub struct Wider<'a> {
     point: &'a Point,
     own: &'static str,
@@ -23,7 +22,6 @@ pub struct Wider<'a> {
     place: Place,
 }
 
-/// Points that a wider set has a higher roof for, in their order.
 pub fn wider_sets<'a>(points: &[&'a Point], texts: &Texts, ceilings: &Ceilings) -> Vec<Wider<'a>> {
     let wider = |point: &&'a Point| {
         let (own_place, choice) = (point.sound()?, point.choice.as_ref().ok()?);
@@ -56,7 +54,7 @@ pub fn wider_sets<'a>(points: &[&'a Point], texts: &Texts, ceilings: &Ceilings) 
     points.iter().filter_map(wider).collect()
 }
 
-/// Table `wider_sets`: `efficiency_share` is against the roof of `wider_set`.
+/// Table `wider_sets`: `efficiency_share` is relative to the roof of `wider_set`.
 pub fn table(found: &[Wider<'_>], texts: &Texts) -> TableBuilder {
     let rows = || found.iter();
     Table::build("wider_sets")
@@ -78,7 +76,7 @@ pub fn table(found: &[Wider<'_>], texts: &Texts) -> TableBuilder {
         .f64("efficiency_share", rows().map(|row| row.place.efficiency))
 }
 
-/// The one with most time above its time at that roof, and how many there are.
+/// Reports the point with the most time above its time at that roof, and the number of points.
 pub fn finding(found: &[Wider<'_>], texts: &Texts) -> Option<Finding> {
     let left = |row: &&Wider<'_>| row.point.sum.dur_ns as f64 * row.place.distance();
     // Of equals the first: points come with the most time first.

@@ -1,6 +1,6 @@
 //! The parts of a C++ function's name: namespaces, template arguments, parameters.
 
-/// Deeper nesting is no name that a compiler made for people.
+/// Deeper nesting does not occur in readable names.
 const MAX_DEPTH: usize = 32;
 
 /// One part between `::` and `::`.
@@ -55,7 +55,7 @@ pub fn function(text: &str) -> Option<Vec<Part<'_>>> {
     (is_known && is_return_type(&text[..start])).then_some(path)
 }
 
-/// True for nothing and for types; a word of a sentence is none.
+/// Returns whether this is empty or a type, rather than a word of a sentence.
 fn is_return_type(text: &str) -> bool {
     let of_type = |c: char| c.is_ascii_alphanumeric() || "_:<>,*&()!#= {}".contains(c);
     let is_word = |word: &str| {
@@ -158,7 +158,6 @@ fn plain(name: &str) -> Part<'_> {
     }
 }
 
-/// Parts between commas.
 fn list(text: &str) -> Vec<&str> {
     let mut start = 0;
     let mut parts = Vec::new();
@@ -172,7 +171,7 @@ fn list(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Places of a byte outside all brackets; blanks before `const` are none.
+/// Positions of a byte outside all brackets. Blanks before `const` do not count.
 fn positions(text: &str, wanted: u8) -> Vec<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
@@ -192,7 +191,7 @@ fn positions(text: &str, wanted: u8) -> Vec<usize> {
     found
 }
 
-/// Place at which the bracket closes that the text starts with.
+/// Position at which the bracket that the text starts with is closed.
 fn closing(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;

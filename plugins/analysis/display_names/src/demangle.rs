@@ -4,15 +4,14 @@ use std::fmt::{self, Write};
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Longer names are no use to anybody: substitutions may make gigabytes of a short symbol.
+/// Limit of a demangled name: substitutions may expand a short symbol to gigabytes.
 const MAX_DEMANGLED_BYTES: usize = 16 << 10;
 
 /// A name that a demangler gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Demangled {
-    /// Of C++, with namespaces and parameters.
     Cpp(String),
-    /// Of Rust, without the hash.
+    /// A Rust name without the hash.
     Rust(String),
 }
 
@@ -43,7 +42,7 @@ pub fn is_symbol(name: &str) -> bool {
     name.starts_with("_Z") || name.starts_with("_R")
 }
 
-/// Symbols of older compilers end with `17h`, sixteen hex digits and `E`.
+/// Symbols of the legacy mangling end with `17h`, sixteen hex digits and `E`.
 fn has_rust_hash(symbol: &str) -> bool {
     let hash = symbol
         .strip_suffix('E')

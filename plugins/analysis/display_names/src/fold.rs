@@ -2,13 +2,13 @@
 
 use super::cpp::{Part, path};
 
-/// A name longer than this loses the arguments of its innermost templates.
+/// Longer names lose the arguments of their innermost templates.
 const LONG: usize = 96;
-/// Depth of templates that is shown of a long name, at first.
+/// Template depth that is shown at first.
 const DEPTH: usize = 3;
-/// Arguments of one template that are shown, at first.
+/// Largest number of arguments that is shown for a template at first.
 const MAX_ARGUMENTS: usize = 12;
-/// Templates and functions that call what their argument is; their own name says nothing.
+/// Templates and functions that only call their argument, so their own name says nothing.
 const WRAPPERS: [&str; 8] = [
     "Kernel",
     "Kernel2",
@@ -19,7 +19,7 @@ const WRAPPERS: [&str; 8] = [
     "gpu_kernel_impl_nocast",
     "gpu_kernel_with_index",
 ];
-/// Arguments that say how elements are reached, which follows from the rest.
+/// Arguments for how elements are accessed, which follows from the other arguments.
 const ACCESS: [&str; 10] = [
     "Array",
     "LoadWithCast",
@@ -32,7 +32,6 @@ const ACCESS: [&str; 10] = [
     "TrivialOffsetCalculator",
     "array",
 ];
-/// Types that count or index.
 const COUNTS: [&str; 7] = [
     "int",
     "int32_t",
@@ -46,19 +45,19 @@ const COUNTS: [&str; 7] = [
 /// Amount that is kept; two names that are one at a level are told apart at a later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// The function, the types and functors it is for.
+    /// The function with its types and functors.
     Functor,
-    /// And numbers among its own arguments.
+    /// Also numbers among its own arguments.
     Numbers,
-    /// All arguments, at any depth.
+    /// All arguments at any depth.
     Arguments,
-    /// And its namespaces.
+    /// Also its namespaces.
     Namespaces,
-    /// And its parameters.
+    /// Also its parameters.
     Parameters,
-    /// As the compiler's tools show it.
+    /// The full demangled name.
     Demangled,
-    /// As it was recorded.
+    /// The name as recorded.
     Recorded,
 }
 
@@ -91,7 +90,6 @@ pub fn function(parts: &[Part<'_>], level: Level) -> String {
 #[derive(Clone, Copy)]
 struct Fold {
     level: Level,
-    /// Depth of templates that are still shown.
     depth: usize,
 }
 
@@ -150,7 +148,7 @@ impl Fold {
         Some(self.argument(inner))
     }
 
-    /// Arguments without numbers, what others say as well, and how elements are reached.
+    /// Arguments without numbers, repetitions and ways of access.
     fn types(self, arguments: &[&str]) -> Vec<String> {
         let is_access = |one: &str| {
             let last = path(bare(one)).and_then(|parts| parts.last().map(|part| part.name));
@@ -174,7 +172,6 @@ impl Fold {
         kept
     }
 
-    /// A type, a functor or a number.
     fn argument(self, text: &str) -> String {
         let text = bare(text);
         if is_number(text) {
@@ -191,7 +188,6 @@ impl Fold {
         }
     }
 
-    /// A class, a function or a lambda in one.
     fn entity(self, parts: &[Part<'_>]) -> String {
         if self.level >= Level::Arguments {
             let named = parts
@@ -278,7 +274,6 @@ fn bracketed(arguments: &[String]) -> String {
     }
 }
 
-/// True where the second is a word of the first.
 fn says(text: &str, word: &str) -> bool {
     let is_of_word = |c: char| c.is_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {
@@ -288,7 +283,7 @@ fn says(text: &str, word: &str) -> bool {
     })
 }
 
-/// Without qualifiers.
+/// Removes `const` qualifiers.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("const ").unwrap_or(text);
@@ -304,7 +299,7 @@ fn is_number(text: &str) -> bool {
             .is_some_and(|text| text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// A number without its type: of `(Kind)2` the 2, of `4ul` the 4.
+/// Removes the type of a number: `(Kind)2` becomes 2, `4ul` becomes 4.
 fn number(text: &str) -> &str {
     let text = match (text.starts_with('('), text.rfind(')')) {
         (true, Some(end)) => &text[end + 1..],
@@ -317,7 +312,7 @@ fn number(text: &str) -> &str {
     }
 }
 
-/// True for types that every kernel is for, and that no wrapper calls.
+/// Returns whether this is a basic type, which every kernel may have and no wrapper calls.
 fn is_basic(text: &str) -> bool {
     let last = text.rsplit("::").next().unwrap_or(text);
     let last = last.trim_end_matches(['*', '&', ' ']);

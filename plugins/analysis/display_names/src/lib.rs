@@ -24,13 +24,13 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use demangle::{Demangled, demangle, is_symbol};
 use fold::Level;
 
-/// Longer names are left as they are; the longest of CUDA libraries have a few thousand.
+/// Longer names are not shortened. The longest names in CUDA libraries have a few thousand bytes.
 const MAX_BYTES: usize = 16 << 10;
-/// Text that is read of the names of one table; those after it stay as they are. It bounds the work: the names of a
-/// run may be of any number and length.
+/// Limit of the text processed for one table, because a run may have any number of names. Names beyond it are not
+/// shortened.
 const MAX_TABLE_BYTES: usize = 2 << 20;
 
-/// Words of PyTorch before the name of a node that its engine evaluates.
+/// Prefix that PyTorch adds to the name of an evaluated autograd node.
 const EVALUATED: &str = "autograd::engine::evaluate_function: ";
 
 /// The name as it is shown where no other is like it.
@@ -87,7 +87,6 @@ struct Shown<'a> {
 struct Table<'a> {
     shown: Vec<Shown<'a>>,
     by_text: HashMap<String, Vec<usize>>,
-    /// Texts of several names.
     shared: VecDeque<String>,
 }
 
@@ -112,7 +111,8 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Keeps more of names that are shown as one, until they differ: of each as often as there are levels.
+    /// Raises the level of names that are shown with the same text until they differ. Ends because each name
+    /// has a last level.
     fn tell_apart(&mut self) {
         while let Some(text) = self.shared.pop_front() {
             for at in self.by_text.remove(&text).unwrap_or_default() {
@@ -126,15 +126,11 @@ impl<'a> Table<'a> {
     }
 }
 
-/// A name as far as it can be read.
 enum Readable<'a> {
-    /// Not at all: it stays.
+    /// Nothing: the name stays as recorded.
     Recorded,
-    /// A node of autograd that is evaluated.
     Node(&'a str),
-    /// A kernel of Tensile, in short.
     Tensile(String),
-    /// As Rust spells it.
     Rust(String),
     /// A C++ function with namespaces and parameters.
     Cpp(Cow<'a, str>),
@@ -187,7 +183,8 @@ impl<'a> Readable<'a> {
     }
 }
 
-/// Of a Tensile kernel the problem, the macro tile and the matrix instruction; the rest are a hundred parameters.
+/// Keeps the problem, the macro tile and the matrix instruction of a Tensile kernel; the rest are a hundred
+/// parameters.
 fn tensile(name: &str) -> Option<String> {
     let rest = name.strip_prefix("Cijk_")?;
     let mut kept = vec!["Cijk"];

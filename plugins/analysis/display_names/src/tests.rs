@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{DisplayNames, display_name};
 
-/// Names that traces of PyTorch, cuDNN, cuBLAS, NCCL and ROCm hold, and that must stay.
+/// Names from traces of PyTorch, cuDNN, cuBLAS, NCCL and ROCm, with the texts they must be shown as.
 const CASES: [(&str, &str); 24] = [
     ("_Z3addPfi", "add"),
     (

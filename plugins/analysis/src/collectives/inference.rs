@@ -11,55 +11,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::matching::{Instance, Matched, OfRanks, Part, Unmatched};
 use super::operation::Operation;
 
-/// Most that clocks of ranks are believed to differ.
+/// Largest plausible difference between the clocks of two ranks.
 const MAX_SHIFT_NS: u64 = 1_000_000_000;
-/// Most parts that one rank is believed to have before the first of another, beyond the difference of their counts.
+/// Largest number of parts that one rank may have before the first of another, beyond the difference of their
+/// counts.
 const MAX_AHEAD: usize = 8;
-/// Most parts that are tried as the first that both recorded.
 const MAX_LAGS: usize = 64;
 
-/// The communicator, as far as it is known.
 pub(super) struct Group<'a> {
-    /// Its recorded ranks, which must all be there; `None`: not known.
+    /// Its recorded ranks, which must all take part; `None`: unknown.
     pub(super) expected: Option<&'a BTreeSet<u32>>,
-    /// Its ranks that were not recorded; `None`: not known.
+    /// Number of its ranks that were not recorded; `None`: unknown.
     pub(super) not_recorded: Option<u32>,
 }
 
-/// Parts of one stream of a rank: NCCL gives each communicator one of its own.
+/// Parts on one stream of a rank: NCCL uses a separate stream for each communicator.
 struct Sequence<'a> {
-    /// Place among the classes.
     class: usize,
     rank: u32,
     places: Vec<usize>,
     parts: Vec<&'a Part>,
 }
 
-/// A sequence of a group, against the first of it.
+/// A sequence of a group, aligned with the group's first.
 #[derive(Clone, Debug)]
 struct Member {
-    /// Place among the sequences.
     sequence: usize,
-    /// By how much it leaves later than the first, by its own clock.
+    /// How much later it leaves than the first, by its own clock.
     by_ns: i64,
-    /// By the part of the first: the place among those of this one; `None`: they did not leave that together.
+    /// For each part of the first: the index of the matching part here; `None`: they did not leave together.
     of_first: Vec<Option<usize>>,
 }
 
-/// Two ranks against each other.
 #[derive(Debug)]
 struct Aligned {
-    /// By how much the second leaves later, by its own clock.
+    /// How much later the second leaves, by its own clock.
     by_ns: i64,
-    /// Parts that they left together.
     together: usize,
     of_first: Vec<Option<usize>>,
 }
 
-/// Parts that may be of one communicator: those of one operation and name.
+/// Parts that may belong to one communicator: those of one operation and name.
 pub(super) type Class = (Operation, OfRanks);
 
-/// Adds instances of operations whose communicators are not stated, and what belongs to none.
+/// Adds instances of operations without a recorded communicator, and the parts that match nothing.
 pub(super) fn infer(parts: &[Part], classes: &[Class], group: &Group<'_>, out: &mut Matched) {
     let of_several = |(_, of_ranks): &&Class| of_ranks.len() > 1;
     for (_, of_ranks) in classes.iter().filter(|class| !of_several(class)) {
@@ -117,7 +112,7 @@ pub(super) fn infer(parts: &[Part], classes: &[Class], group: &Group<'_>, out: &
     }
 }
 
-/// Sequences of a class, by rank and stream.
+/// Sequences of a class, one per rank and stream.
 fn sequences<'a>(parts: &'a [Part], class: usize, of_ranks: &OfRanks) -> Vec<Sequence<'a>> {
     let mut out = Vec::new();
     for (rank, places) in of_ranks {
@@ -135,7 +130,7 @@ fn sequences<'a>(parts: &'a [Part], class: usize, of_ranks: &OfRanks) -> Vec<Seq
     out
 }
 
-/// By how much the clocks of two ranks differ: the least of what their streams tell.
+/// Clock differences by pair of ranks: the smallest that any of their streams shows.
 #[derive(Default)]
 struct Shifts(BTreeMap<(u32, u32), i64>);
 
@@ -155,7 +150,8 @@ impl Shifts {
         out
     }
 
-    /// False if another stream contradicts it by more than ranks leave one collective apart.
+    /// Returns false if the shift contradicts another stream by more than the time between which ranks leave
+    /// one collective.
     fn allow(&self, a: &Sequence<'_>, b: &Sequence<'_>, by_ns: i64) -> bool {
         let Some(known) = self.0.get(&(a.rank, b.rank)) else {
             return by_ns.unsigned_abs() <= MAX_SHIFT_NS;
@@ -170,8 +166,8 @@ impl Shifts {
     }
 }
 
-/// Sequences in groups that leave together with the first of their group, one a rank, by shifts that are allowed; others
-/// stand alone.
+/// Groups sequences that leave together with the first of their group, at most one per rank and only by allowed
+/// shifts. Others form groups of their own.
 fn groups(sequences: &[Sequence<'_>], shifts: &Shifts) -> Vec<Vec<Member>> {
     let mut groups: Vec<Vec<Member>> = Vec::new();
     for (at, own) in sequences.iter().enumerate() {
@@ -204,8 +200,8 @@ fn groups(sequences: &[Sequence<'_>], shifts: &Shifts) -> Vec<Vec<Member>> {
     groups
 }
 
-/// False if a rank that is not in the group leaves some of its parts together with it: several communicators share the
-/// stream then, and the group may be a part of one of them.
+/// Returns false if a rank outside of the group leaves some parts together with it. Then several communicators
+/// share the stream, and the group may be a part of one of them.
 fn is_alone(members: &[Member], sequences: &[Sequence<'_>], shifts: &Shifts) -> bool {
     let first = &sequences[members[0].sequence];
     let is_in = |rank: u32| {
@@ -228,7 +224,7 @@ fn is_alone(members: &[Member], sequences: &[Sequence<'_>], shifts: &Shifts) -> 
     })
 }
 
-/// Finds what two ranks left together; `None`: they are not of one communicator, or it cannot be told.
+/// Finds what two ranks left together; `None`: they belong to different communicators, or the result is ambiguous.
 fn align(first: &Sequence<'_>, own: &Sequence<'_>, shifts: &Shifts) -> Option<Aligned> {
     let (a, b) = (first.parts.as_slice(), own.parts.as_slice());
     let fits =
@@ -254,12 +250,12 @@ fn align(first: &Sequence<'_>, own: &Sequence<'_>, shifts: &Shifts) -> Option<Al
     is_clear.then(|| all.swap_remove(0))
 }
 
-/// By how many parts one may be ahead of the other.
 fn most_lag(a: &[&Part], b: &[&Part]) -> isize {
     (a.len().abs_diff(b.len()) + MAX_AHEAD).min(MAX_LAGS) as isize
 }
 
-/// Two ranks, if the part of the second that is `lag` later in its order belongs to that of the first; `None`: no pair.
+/// Aligns two ranks so that each part of the first matches the part of the second `lag` places later; `None`: no
+/// pair overlaps.
 fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
     let pairs = (0..a.len()).filter_map(|at| Some((a[at], *b.get(at.checked_add_signed(lag)?)?)));
     let mut apart: Vec<i64> = pairs
@@ -294,19 +290,21 @@ fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
     })
 }
 
-/// True if the second leaves so much later than the first as its clock is later, but for the shorter stay of the two.
+/// Returns whether both leave together after correcting the clock difference `by_ns`, within the shorter of the two
+/// stays.
 fn leave_together(a: &Part, b: &Part, by_ns: i64) -> bool {
     let length = |part: &Part| part.end_ns.saturating_sub(part.start_ns);
     apart_ns(a, b, by_ns) <= length(a).min(length(b)).max(0).unsigned_abs()
 }
 
-/// Time between their leaving, by clocks that differ so much.
+/// Time between their leaving after correcting the clock difference `by_ns`.
 fn apart_ns(a: &Part, b: &Part, by_ns: i64) -> u64 {
     let apart_ns = b.end_ns.saturating_sub(a.end_ns).saturating_sub(by_ns);
     apart_ns.unsigned_abs()
 }
 
-/// True if both left together nine of ten parts that lie in the time of both recordings, and that is no accident.
+/// Returns whether both left nine of ten parts together, of those in the time of both recordings, and this is
+/// unlikely to be chance.
 fn is_of_one(a: &[&Part], b: &[&Part], aligned: &Aligned) -> bool {
     let by_ns = aligned.by_ns;
     let span = |parts: &[&Part], by_ns: i64| {

@@ -26,7 +26,7 @@ fn matched(parts: &[Part], ranks: u32) -> Matched {
     match_parts(parts, &[], &recorded)
 }
 
-/// Two pairs of ranks, each with three of its own, at times of their own; one clock is off by 5 ms.
+/// Two pairs of ranks with three collectives each at different times. One clock is off by 5 ms.
 #[test]
 fn ranks_that_leave_together_are_of_one() {
     let at = |rank: u32, n: i64| {
@@ -45,7 +45,8 @@ fn ranks_that_leave_together_are_of_one() {
     assert_eq!(why, [Unmatched::NotAtOnce; 2]);
 }
 
-/// One recording begins two collectives later, another lacks one in the middle, a third ends earlier; all clocks differ.
+/// One recording begins two collectives later, one lacks a collective in the middle, one ends earlier, and all
+/// clocks differ.
 #[test]
 fn recordings_need_not_begin_with_the_same() {
     let parts: Vec<Part> = (0..4_u32)
@@ -72,8 +73,8 @@ fn recordings_need_not_begin_with_the_same() {
     assert_eq!(found.unmatched.len(), parts.len() - 14 * 4);
 }
 
-/// Collectives that follow each other at once: the first that the second rank has lies as near to the one before as
-/// that lasts.
+/// Back-to-back collectives: the first one that the second rank recorded is as close to its predecessor as that is
+/// long.
 #[test]
 fn the_nearest_belong_together() {
     let of = |rank: u32, from: i64| {
@@ -92,7 +93,7 @@ fn the_nearest_belong_together() {
     }
 }
 
-/// A communicator by name and without numbers: the second recording begins three later.
+/// A named communicator without sequence numbers: the second recording begins three collectives later.
 #[test]
 fn a_named_communicator_without_numbers() {
     let of = |rank: u32, from: i64| {
@@ -110,7 +111,7 @@ fn a_named_communicator_without_numbers() {
     assert!(matched(&parts, 3).instances.len() < 2);
 }
 
-/// Two pairs of ranks, whose own collectives come before those of all four: on streams of their own, or on one.
+/// Two pairs of ranks, whose own collectives precede those of all four: on separate streams or on a common one.
 #[test]
 fn two_communicators_of_one_name() {
     let of = |rank: u32, is_apart: bool| {
@@ -146,7 +147,8 @@ fn two_communicators_of_one_name() {
     );
 }
 
-/// A pair that comes later by the same each time, in an operation of its own: the other operation tells that no clock is off.
+/// One pair is always late by the same time in an operation of its own. Another operation shows that no clock is
+/// off.
 #[test]
 fn a_rank_has_one_clock_for_all_operations() {
     let of = |rank: u32| {
@@ -171,7 +173,7 @@ fn a_rank_has_one_clock_for_all_operations() {
     assert_eq!(sizes(Operation::AllReduce), [2; 24]);
 }
 
-/// Rounds that are all alike, and a clock that is off by half a round: nobody can tell which belong together.
+/// All rounds look alike and a clock is off by half a round, so the match is ambiguous.
 #[test]
 fn what_fits_twice_is_not_told() {
     let rounds = |rank: u32, from: i64, by_ns: i64| {

@@ -41,7 +41,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// The rank that sends and the one that receives; `None`: no send or receive, or its peer is not stated.
+    /// Sending and receiving rank; `None` if this is neither a send nor a receive, or its peer was not
+    /// recorded.
     fn pair(&self) -> Option<(u32, u32)> {
         match self.operation {
             Operation::Send => Some((self.rank, self.peer?)),
@@ -73,19 +74,20 @@ pub struct Instance {
 pub enum Unmatched {
     /// No other rank of its communicator was recorded.
     Alone,
-    /// Ranks that were recorded have no part of that number: dropped, or recorded at another time.
+    /// Some recorded ranks have no part with that number: it was dropped, or recorded at another time.
     Missing,
-    /// Parts of that number are of different operations.
+    /// Parts with that number have different operations.
     OtherOperation,
-    /// Parts of that number have different sizes.
+    /// Parts with that number have different sizes.
     OtherSize,
-    /// More ranks have that number than the communicator has ranks: several have one name, and none states its ranks.
+    /// More ranks have that number than the communicator has ranks: several communicators share a name, and
+    /// none lists its ranks.
     SeveralGroups,
-    /// A rank has two parts of that number.
+    /// A rank has two parts with that number.
     Twice,
-    /// No number is stated, and ranks have different counts.
+    /// No number was recorded, and ranks have different numbers of parts.
     OtherCount,
-    /// Neither communicator nor number is stated, and ranks did not leave it together.
+    /// Neither communicator nor number was recorded, and the ranks did not leave it together.
     NotAtOnce,
 }
 
@@ -116,7 +118,7 @@ pub struct Matched {
     pub unmatched: Vec<(usize, Unmatched)>,
 }
 
-/// Parts of one communicator, by rank and in their order.
+/// Parts of one communicator by rank, in their order.
 pub(super) type OfRanks = BTreeMap<u32, Vec<usize>>;
 
 /// The ranks of a job that were recorded.
@@ -214,7 +216,8 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
     out
 }
 
-/// Sends from one rank to another, and their receives. Their numbers are no help: each rank counts its own.
+/// Matches the sends from one rank to another with their receives by order: each rank numbers its own, so the
+/// numbers do not help.
 fn match_pair(
     parts: &[Part],
     communicator: u32,
@@ -257,7 +260,8 @@ fn match_pair(
     }
 }
 
-/// True if numbers are stated, or all ranks have as many: without numbers, a rank that has fewer may lack any of them.
+/// Returns whether numbers were recorded or all ranks have the same count. Without numbers it is unknown which
+/// parts a rank with fewer of them lacks.
 fn are_comparable(parts: &[Part], of_ranks: &OfRanks) -> bool {
     let mut counts = of_ranks.values().map(Vec::len);
     let first = counts.next();
@@ -280,7 +284,7 @@ fn by_operation(parts: &[Part], of_ranks: &OfRanks) -> Vec<Class> {
     out.into_iter().collect()
 }
 
-/// Parts by number: the stated one, or, where a rank states none for some, the place in its order.
+/// Parts by number: the recorded one, or the index in each rank if some were not recorded.
 fn numbered(parts: &[Part], of_ranks: &OfRanks) -> BTreeMap<u64, Vec<usize>> {
     let is_stated = is_stated(parts, of_ranks);
     let mut out: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
@@ -295,7 +299,7 @@ fn numbered(parts: &[Part], of_ranks: &OfRanks) -> BTreeMap<u64, Vec<usize>> {
     out
 }
 
-/// Says why parts of one number are no instance; `None`: they are one.
+/// Why the parts with one number are not an instance; `None`: they are one.
 fn judge(parts: &[Part], places: &[usize], expected: &BTreeSet<u32>) -> Option<Unmatched> {
     let ranks: BTreeSet<u32> = places.iter().map(|at| parts[*at].rank).collect();
     let first = &parts[places[0]];

@@ -112,7 +112,7 @@ fn a_communicator_of_ranks_that_were_not_recorded() {
     assert_eq!(found.unmatched, [(0, Unmatched::Alone)]);
 }
 
-/// A pipeline of three ranks, each of which counts its own: what rank 1 receives first has another number there.
+/// A pipeline of three ranks, each with its own numbering: what rank 1 receives first has another number there.
 #[test]
 fn a_send_belongs_to_the_receive_of_its_peer() {
     let one = |rank, operation, peer, sequence, start_ns| Part {
@@ -148,7 +148,8 @@ fn a_send_belongs_to_the_receive_of_its_peer() {
     );
 }
 
-/// Two of eight ranks, whose communicator names no ranks: who else is in it may have come last.
+/// Two of eight ranks, and a communicator that does not list its ranks: one that was not recorded may have arrived
+/// last.
 #[test]
 fn ranks_that_were_not_recorded_may_be_in_it() {
     let mut parts = vec![

@@ -3,29 +3,29 @@
 /// A collective operation, or one of two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Sum (or another reduction) of all, for all.
+    /// Every rank gets the sum (or another reduction) of all ranks' data.
     AllReduce,
-    /// Parts of all, for all.
+    /// Every rank gets the data of all ranks.
     AllGather,
-    /// Sum of all, a part for each.
+    /// Every rank gets its part of the sum.
     ReduceScatter,
-    /// A part of each for each.
+    /// Every rank sends a part to every rank.
     AllToAll,
-    /// Data of one for all.
+    /// Every rank gets the data of one rank.
     Broadcast,
-    /// Sum of all for one.
+    /// One rank gets the sum.
     Reduce,
-    /// Parts of all for one.
+    /// One rank gets the data of all ranks.
     Gather,
-    /// A part for each of one.
+    /// Every rank gets a part of one rank's data.
     Scatter,
-    /// Nobody goes on before all have come.
+    /// No rank continues before all have arrived.
     Barrier,
-    /// Data for one other rank.
+    /// Sends data to one other rank.
     Send,
-    /// Data from one other rank.
+    /// Receives data from one other rank.
     Recv,
-    /// Sends and receives in one kernel; whose is not known.
+    /// Sends and receives in one kernel; the peers are unknown.
     SendRecv,
     /// A collective of unknown kind.
     Other,

@@ -10,5 +10,5 @@ pub const INHERITED: u32 = 2;
 /// Category of time in which a thread waited for others.
 pub const WAITING: u32 = 3;
 
-/// Their texts; in [`Lanes::texts`](super::Lanes::texts) these come first.
+/// Texts of the reserved categories, which come first in [`Lanes::texts`](super::Lanes::texts).
 pub(super) const RESERVED: [&str; 4] = ["outside bricks", "uncategorised", "", "waiting"];

@@ -3,9 +3,8 @@
 /// A power of two.
 const SLOTS: usize = 256;
 
-/// Remembers where the values seen last stand in a list.
 pub(super) struct ElementsCache {
-    /// By hash of the value: it and its place.
+    /// By hash of the value: the value and its index.
     slots: Vec<Option<(u64, u32)>>,
 }
 
@@ -18,7 +17,7 @@ impl Default for ElementsCache {
 }
 
 impl ElementsCache {
-    /// The place of a value in the list, which gets it where it is not known to have it.
+    /// The index of a value in the list. Appends the value if it is not cached, so it may be in the list twice.
     #[inline]
     pub(super) fn index(&mut self, value: u64, list: &mut Vec<u64>) -> u32 {
         let hash = value.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;

@@ -100,7 +100,6 @@ pub fn load(run: &mut impl Source) -> Result<Lanes> {
     loader.finish(run)
 }
 
-/// Columns of the tables other than bricks.
 struct WorkTable {
     input: &'static str,
     texts: &'static str,
@@ -153,14 +152,13 @@ struct Loader {
     rules: Rules,
     groups: NameGroups,
     window: Option<Window>,
-    /// True if the run holds ranks.
     of_ranks: bool,
     lanes: BTreeMap<LaneKey, Filling>,
     elements: ElementsCache,
 }
 
 impl Loader {
-    /// Books the bricks, and gives the category of each by its id.
+    /// Reads the bricks; returns the category of each by its id.
     fn bricks(&mut self, run: &mut impl Source) -> Result<IdIndex<u32>> {
         let kinds = self.out.texts.read_distinct(run, "brick_kinds")?;
         let mut names = self.out.texts.read_distinct(run, "brick_names")?;
@@ -195,7 +193,6 @@ impl Loader {
         Ok(IdIndex::new(both))
     }
 
-    /// The label of bricks of a kind, a name and a category, by the numbers that the table has for them.
     fn brick_label(
         &mut self,
         (kind, name, category): (i64, i64, Option<i64>),
@@ -221,7 +218,7 @@ impl Loader {
         })
     }
 
-    /// Books the rows of another table; a link that names no row of bricks leaves it to nesting.
+    /// Reads another table. Rows whose link matches no brick are attributed by nesting.
     fn work(
         &mut self,
         run: &mut impl Source,
@@ -290,7 +287,7 @@ impl Loader {
         Ok(())
     }
 
-    /// The host lane of a row. Threads that were not recorded are another one in each rank.
+    /// The host lane of a row. Each rank has its own lane for rows without a thread.
     fn thread(&self, rows: &Rows<'_>, row: usize) -> LaneKey {
         match rows.thread.get(row) {
             None if self.of_ranks => {
@@ -300,7 +297,7 @@ impl Loader {
         }
     }
 
-    /// Books one row as an interval, or counts why it is none.
+    /// Adds a row as an interval, or counts why it cannot be one.
     fn row(
         &mut self,
         rows: &Rows<'_>,

@@ -96,7 +96,7 @@ mod tests {
     use crate::start_order::{sort_by_start, start_key};
 
     proptest! {
-        /// Against looking at every interval for each instant and for each start.
+        /// Reference implementation: looks at every interval for each instant and each start.
         #[test]
         fn an_interval_lies_in_the_innermost_and_has_what_it_leaves(
             rows in prop::collection::vec((-5..40_i64, 0..15_i64, 0..2_u32), 0..20),

@@ -6,7 +6,7 @@ use trueno_plugin::{Batch, BoolSlice, I64Slice, Result, U64Slice};
 
 use super::span::{LaneKey, Span};
 
-/// The columns that all tables with intervals have, as far as they have them, of one batch.
+/// The columns that tables with intervals have in common, for one batch. Optional ones may be missing.
 pub(super) struct Rows<'a> {
     pub(super) id: U64Slice<'a>,
     pub(super) thread: I64Slice<'a>,
@@ -36,7 +36,6 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A lane while it is read.
 #[derive(Default)]
 pub(super) struct Filling {
     pub(super) spans: Vec<Span>,
@@ -45,7 +44,7 @@ pub(super) struct Filling {
 }
 
 impl Filling {
-    /// Takes in a row, whatever becomes of it; one whose times cannot be tells nothing.
+    /// Extends `life` by a row, even if the row is not used. Rows with invalid times are ignored.
     pub(super) fn lived(&mut self, start_ns: i64, dur_ns: i64) {
         let end_ns = start_ns.checked_add(dur_ns).filter(|_| dur_ns >= 0);
         if let Some(end_ns) = end_ns {
@@ -55,7 +54,7 @@ impl Filling {
     }
 }
 
-/// Holds the lane that the last row went to, because the next goes there too.
+/// Holds the lane of the previous row, because the next row is usually on the same one.
 #[derive(Default)]
 pub(super) struct Filler {
     current: Option<(LaneKey, Filling)>,

@@ -11,16 +11,14 @@ use crate::interner::Texts;
 use crate::source::Source;
 use crate::waits::names_a_wait;
 
-/// Set in a category that a rule gave, until the lanes are sorted: what lies in
-/// such a row prefers a rule on its own name, but keeps a category that was recorded.
+/// Bit set in a category that comes from a rule, until the lanes are sorted. A row inside such a row prefers a rule
+/// for its own name, but it keeps a category that was recorded.
 const RULED: u32 = 1 << 31;
 
-/// The category without the note that a rule gave it.
 pub(super) fn plain(category: u32) -> u32 {
     category & !RULED
 }
 
-/// True if a rule gave it.
 pub(super) fn is_ruled(category: u32) -> bool {
     category & RULED != 0
 }
@@ -38,7 +36,6 @@ pub fn category_rules(run: &mut impl Source) -> Result<BTreeMap<String, String>>
         .collect())
 }
 
-/// The rules, applied to rows.
 #[derive(Default)]
 pub(super) struct Rules {
     by_name: BTreeMap<String, String>,

@@ -40,11 +40,11 @@ impl Interval for Span {
 /// The class of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
-    /// Run, iteration or layer: a frame around bricks.
+    /// A run, iteration or layer: a frame around bricks.
     Scope,
-    /// Brick or function, or a kind of bricks not known here.
+    /// A brick or function, or a kind of brick that is not known here.
     Brick,
-    /// A task: work that another thread may have asked for.
+    /// A task: work that another thread may have requested.
     Task,
     /// A kernel.
     Kernel,
@@ -110,9 +110,9 @@ pub type Labels = Interner<Label>;
 /// Host or device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneKind {
-    /// A thread of the host.
+    /// A host thread.
     Host,
-    /// A stream of a device.
+    /// A device stream.
     Device,
 }
 
@@ -132,11 +132,11 @@ impl LaneKind {
 /// Identity of a lane; the order here is the order of reports. `None`: not recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LaneKey {
-    /// Row of `threads`.
+    /// A thread, as numbered in table `threads`.
     Thread(Option<i64>),
-    /// Of a run of ranks: the thread of this rank that was not recorded.
+    /// In a run of ranks: the unrecorded thread of this rank.
     ThreadOfRank(i64),
-    /// Device and stream.
+    /// A device and a stream.
     Stream(i64, Option<i64>),
 }
 

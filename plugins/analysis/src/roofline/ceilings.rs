@@ -16,8 +16,8 @@ pub const BASELINE_CEILINGS: Input = Input::sql("baseline_ceilings", QUERY).base
 const QUERY: &str = "SELECT device, kind, level, precision, threads, value, unit, source, operation, spread, settled, \
      earlier FROM ceilings ORDER BY device, kind, level, precision, threads, value, unit, source, operation, spread, settled, earlier";
 
-/// Measurements of one ceiling that are further apart than this share of the lower one disagree: as
-/// far as those of a quiet machine agree.
+/// Measurements of one ceiling disagree if they differ by more than this share of the lower one. On a quiet machine
+/// they agree within it.
 const AGREE: f64 = 0.1;
 
 /// One ceiling.
@@ -88,8 +88,9 @@ impl Ceiling {
         self.value.is_finite() && self.value > 0.0
     }
 
-    /// True if its stores passed the caches by. Plain ones make the processor read a line before it
-    /// is written, which nobody counts: so this ceiling lies above what plain code can reach.
+    /// Returns whether the ceiling was measured with streaming stores, which bypass the caches. Ordinary stores
+    /// first read the line they write, and that traffic is not counted, so ordinary code cannot reach this
+    /// ceiling.
     fn is_streaming(&self) -> bool {
         let operation = self.operation.as_deref();
         operation.is_some_and(|operation| operation.ends_with("_nt"))
@@ -242,8 +243,8 @@ impl Ceilings {
         )
     }
 
-    /// Of those that fit the one with the highest value, a measured one before a nominal one: one measured with one
-    /// thread, on a processor, unless any number counts; where there is none, one that does not say with how many.
+    /// The highest matching ceiling, measured ones before nominal ones. On a processor it must be of one
+    /// thread, unless any number counts; if there is none, one without a thread count.
     fn highest(
         &self,
         device: &str,

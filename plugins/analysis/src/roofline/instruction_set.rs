@@ -3,13 +3,13 @@
 /// Processor or device that a backend's work runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
-    /// On the processor, with this instruction set.
+    /// A processor with this instruction set.
     Cpu(&'static str),
-    /// On an accelerator.
+    /// An accelerator.
     Accelerator,
-    /// A name that says neither.
+    /// The name says neither.
     Unknown,
-    /// A name that says a precision only.
+    /// The name says only a precision.
     Unsaid,
 }
 

@@ -31,7 +31,7 @@ pub struct Roof {
 /// The lower of the two ceilings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Bound {
-    /// The bandwidth: the intensity lies left of the ridge.
+    /// The bandwidth: the intensity is left of the ridge.
     Memory,
     /// The arithmetic.
     Compute,
@@ -50,35 +50,35 @@ impl Bound {
 /// The reason for a missing figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reason {
-    /// The row only contains the work.
+    /// The row's time is only an upper bound: it contains the work.
     BoundRow,
-    /// The row is marked not valid.
+    /// The row is marked as not valid.
     InvalidRow,
-    /// Zero, negative or no time.
+    /// The time is missing, zero or negative.
     NoTime,
-    /// Its time lies partly outside the window.
+    /// The time is partly outside of the window.
     Cut,
-    /// The work ran on a device, the time is the host's.
+    /// The work ran on a device, but the time is the host's.
     OnDevice,
-    /// Tasks on other threads did part of it.
+    /// Tasks on other threads did part of the work.
     SeveralThreads,
-    /// FLOPs are not recorded.
+    /// FLOPs were not recorded.
     NoFlops,
-    /// Bytes are not recorded.
+    /// Bytes were not recorded.
     NoBytes,
-    /// Recorded as none.
+    /// FLOPs were recorded as zero.
     ZeroFlops,
-    /// Recorded as none.
+    /// Bytes were recorded as zero.
     ZeroBytes,
-    /// Negative, infinite, or not a number.
+    /// FLOPs are negative, infinite or not a number.
     BadFlops,
-    /// Negative, infinite, or not a number.
+    /// Bytes are negative, infinite or not a number.
     BadBytes,
-    /// Counted in several precisions, each of which has another ceiling.
+    /// FLOPs were counted in several precisions, which have different ceilings.
     MixedPrecision,
-    /// Zero, negative, infinite, or not a number.
+    /// The ceiling is zero, negative, infinite or not a number.
     BadCeiling,
-    /// Beyond what a double holds.
+    /// A figure is out of the range of a double.
     OutOfRange,
 }
 
@@ -209,7 +209,7 @@ pub fn place(work: &Work, roof: &Roof) -> Result<Place, Reason> {
     }
 }
 
-/// So far above, a ceiling is more likely too low than the work stated wrongly.
+/// Up to this far above a ceiling, it is more likely that the ceiling is too low than that the work is wrong.
 const JUST_ABOVE: f64 = 0.1;
 
 /// Tells whether work is faster than a roof by more than ceilings of one machine differ.

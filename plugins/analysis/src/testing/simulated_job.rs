@@ -10,9 +10,9 @@ use super::{Row, RunFixture};
 pub enum Planted {
     /// Its kernel takes longer.
     Compute,
-    /// Its input does.
+    /// Its input takes longer.
     Input,
-    /// Its launches do.
+    /// Its launches take longer.
     Launch,
     /// Its host does something else.
     Host,
@@ -23,7 +23,7 @@ impl Planted {
     pub const ALL: [Self; 4] = [Self::Compute, Self::Input, Self::Launch, Self::Host];
 }
 
-/// A small generator (xorshift64*), the same everywhere.
+/// A pseudo-random generator with the same numbers on every machine (xorshift64*).
 struct Random(u64);
 
 impl Random {
@@ -194,7 +194,6 @@ impl Job {
     }
 }
 
-/// A row of `collectives`.
 struct Stated {
     span: u64,
     start_ns: i64,
@@ -279,7 +278,6 @@ impl<'a> Rows<'a> {
         *now += dur_ns;
     }
 
-    /// Input, launches and computation of one step.
     fn work(&mut self, rank: u32, _step: i64, now: &mut i64) {
         let late = |planted: Planted| match self.job.late {
             Some((who, why, by_ns)) if who == rank && why == planted => by_ns,
@@ -347,7 +345,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Both leave when all has been sent; each rank counts its own sends and receives.
+    /// A send and its receive. Both ranks leave when everything has been sent; each numbers its own operations.
     fn send(&mut self, from: u32, to: u32, step: i64, now: &mut [i64]) {
         let came = [from, to].map(|rank| now[rank as usize]);
         let leave_ns = came[0].max(came[1]) + self.job.transfer_ns;
@@ -369,7 +367,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// A kernel of NCCL and the call that states it.
+    /// An NCCL kernel and the call that records its collective.
     fn part(&mut self, rank: u32, name: &'static str, from_ns: i64, to_ns: i64, stated: Stated) {
         let call = self.row(rank, "record_param_comms", from_ns - 5_000, from_ns - 1_000);
         let work = self.row(rank, name, from_ns, to_ns);
@@ -389,7 +387,6 @@ impl<'a> Rows<'a> {
         });
     }
 
-    /// Those of one rank, or all.
     fn of(mut self, only: Option<u32>) -> Self {
         let ends = self.run.kernels.iter().map(|row| row.start_ns + row.dur_ns);
         self.run.wall_ns = ends.max();

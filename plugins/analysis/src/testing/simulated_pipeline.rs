@@ -9,32 +9,33 @@ use trueno_plugin::{Table, TableBuilder};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Planted {
     Nothing,
-    /// A rank computes so much longer.
+    /// A rank computes longer by this factor.
     Rank(u32, f64),
-    /// A rank pauses before its first operation of each so many steps.
+    /// A rank pauses before its first operation in every n-th step: rank, n, nanoseconds.
     Pause(u32, u32, i64),
-    /// All ranks of a stage compute so much longer.
+    /// All ranks of a stage compute longer by this factor.
     Stage(u32, f64),
-    /// All ranks of a host compute so much longer.
+    /// All ranks of a host compute longer by this factor.
     Host(u32, f64),
-    /// Gradients of one data-parallel group take so much longer.
+    /// Gradients of one data-parallel group take longer by this factor.
     Link(u32, f64),
-    /// What ranks of a host send each other takes so much longer.
+    /// Tensor-parallel transfers between the ranks of a host take longer by this factor.
     HostLinks(u32, f64),
-    /// Micro batches have so different lengths, as shares of the usual.
+    /// Micro batches differ in length by this share of the usual length.
     Lengths(f64),
-    /// The recording of a rank ends half-way.
+    /// The recording of this rank ends half-way.
     Cut(u32),
 }
 
 /// The order of micro batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// All forward, then all backward.
+    /// All forward passes, then all backward passes.
     GPipe,
-    /// One forward, one backward.
+    /// Alternates one forward and one backward pass.
     OneForwardOneBackward,
-    /// The same with so many chunks of the model in each stage. Micro batches are a multiple of the stages.
+    /// Like `OneForwardOneBackward`, with this many chunks of the model in each stage. The number of micro
+    /// batches must be a multiple of the stages.
     Interleaved(u32),
 }
 
@@ -79,7 +80,7 @@ const TENSOR_NS: f64 = 0.4e6;
 const GRADIENTS_NS: f64 = 8e6;
 const NORM_NS: f64 = 0.1e6;
 
-/// A draw of 0 to 1 that depends on nothing but its numbers.
+/// A number in 0..1 that depends only on the arguments.
 fn draw(seed: u64, numbers: [u64; 4]) -> f64 {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     for number in numbers {
@@ -94,15 +95,14 @@ fn draw(seed: u64, numbers: [u64; 4]) -> f64 {
     (state >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// Number of a meeting; places and starts of the parts that have come.
+/// Number of a meeting, with index and start of the parts that have arrived.
 type Met = (usize, Vec<(usize, f64)>);
 
-/// What a rank does next.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Compute(&'static str, Option<u32>),
     Tensor(u32, u64),
-    /// Direction, and micro batch of the sender with its chunk.
+    /// Direction, and the sender's micro batch and chunk.
     Send(&'static str, u32),
     Receive(&'static str, u32),
     Gradients,
@@ -340,7 +340,7 @@ impl Pipeline {
         out
     }
 
-    /// Who meets in an act, as a key that all of them have; the time of the transfer.
+    /// The meeting of an act: a key shared by its ranks, their number, and the time of the transfer.
     fn meeting(&self, rank: u32, step: u32, act: Act) -> Option<([u32; 5], usize, f64)> {
         let (stage, data, tensor) = self.place(rank);
         let jitter = |numbers: [u64; 4]| 1.0 + self.noise * draw(self.seed, numbers);

@@ -9,20 +9,20 @@ use crate::column::ColumnType;
 use crate::error::{Error, Result};
 use crate::slice::{BoolSlice, ColumnSlice, PlainSlice, TextSlice};
 
-/// The rows of one column that a batch shows.
+/// The rows of one column that belong to a batch.
 pub(super) struct Cells<'a> {
     pub(super) name: &'a str,
     pub(super) array: &'a ArrowArray,
-    /// Own offset and that of the batch.
+    /// The array's own offset plus that of the batch.
     pub(super) offset: usize,
     /// At least one.
     pub(super) rows: usize,
-    /// Of the batches before, for messages.
+    /// Number of rows in earlier batches, for messages.
     pub(super) rows_before: usize,
 }
 
 impl<'a> Cells<'a> {
-    /// The rows as a slice; `moved` is room for what is not aligned.
+    /// The rows as a slice. Unaligned values are copied into `moved`.
     pub(super) fn slice(&self, ty: ColumnType, moved: &'a mut Vec<u64>) -> Result<ColumnSlice<'a>> {
         Ok(match ty {
             ColumnType::I64 => ColumnSlice::I64(self.plain(moved)?),
@@ -33,7 +33,7 @@ impl<'a> Cells<'a> {
         })
     }
 
-    /// Buffer `index` of `count`, which must be there.
+    /// Buffer `index` of `count`; an error if it is missing.
     fn buffer(&self, index: usize, count: i64) -> Result<*const u8> {
         let found = self.optional_buffer(index, count)?;
         if found.is_null() {

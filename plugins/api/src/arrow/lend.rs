@@ -12,7 +12,7 @@ use super::{ArrowArray, ArrowArrayStream, ArrowSchema, FLAG_NULLABLE};
 use crate::column::{Column, ColumnType};
 use crate::table::Table;
 
-/// The errno for an argument that makes no sense, the same on all systems we know.
+/// The errno for an invalid argument, the same on all systems we know.
 const EINVAL: c_int = 22;
 
 /// A stream of the table in one batch (in none when it has no rows).
@@ -36,10 +36,10 @@ pub fn export_batches(table: Table, batch_rows: usize) -> ArrowArrayStream {
     }
 }
 
-/// The table, and what Arrow stores otherwise than we do.
+/// The table, with what Arrow stores in another form than we do.
 struct Shared {
     table: Table,
-    /// Bits of truth values, by column; empty for other types.
+    /// Packed bits of boolean columns, by column; empty for other types.
     packed: Vec<Vec<u8>>,
 }
 

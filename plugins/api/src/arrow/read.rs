@@ -14,7 +14,7 @@ use crate::column::{Column, ColumnType};
 use crate::error::{Error, Result};
 use crate::table::Table;
 
-/// No memory holds more values of 8 bytes; above it, sums and pointers could overflow.
+/// Memory cannot hold more values of 8 bytes. With more, sums and pointers could overflow.
 const MAX_ROWS: usize = isize::MAX as usize / 32;
 
 /// Drains a stream into an owned table without a name and releases it.
@@ -50,15 +50,14 @@ pub unsafe fn read_stream(stream: *mut ArrowArrayStream) -> Result<Table> {
     Table::from_columns("", columns).map_err(Error::bad_input)
 }
 
-/// A stream that was moved out of its place, with the batch that was asked for last.
+/// A stream taken over from the producer, with its current batch.
 pub(crate) struct StreamReader {
-    /// Before the stream: batches are released first.
+    /// Declared before the stream, so that batches are released first.
     batch: ArrowArray,
     stream: ArrowArrayStream,
     fields: Vec<(String, ColumnType)>,
-    /// By column, what of this batch does not lie at a multiple of its width.
+    /// By column: copies of the values of this batch that are not aligned.
     moved: Vec<Vec<u64>>,
-    /// In the batches before this one.
     rows_before: usize,
     rows: usize,
 }
@@ -92,7 +91,6 @@ impl StreamReader {
         })
     }
 
-    /// Name and type of each column.
     pub(crate) fn fields(&self) -> &[(String, ColumnType)] {
         &self.fields
     }
@@ -161,7 +159,7 @@ fn no_callback(which: &str) -> Error {
     Error::bad_input(format!("the Arrow stream has no {which}"))
 }
 
-/// Copies the stream's text: it dies with the stream or the next call.
+/// Copies the error text, which is valid only until the next call on the stream.
 fn stream_error(stream: &mut ArrowArrayStream, call: &str, code: c_int) -> Error {
     let text = match stream.get_last_error {
         // SAFETY: the stream is live, and a call on it has just failed.
@@ -190,7 +188,6 @@ unsafe fn lossy(text: *const c_char) -> String {
         .into_owned()
 }
 
-/// Columns as the stream announces them.
 fn read_schema(stream: &mut ArrowArrayStream) -> Result<Vec<(String, ColumnType)>> {
     let mut schema = ArrowSchema::released();
     let Some(get_schema) = stream.get_schema else {
@@ -260,7 +257,7 @@ unsafe fn children<'a, T>(list: *mut *mut T, count: i64) -> Option<&'a [*mut T]>
     }
 }
 
-/// `offset` and `length` as row numbers, with their sum.
+/// `offset`, `length` and their sum, checked to be valid row numbers.
 fn extent(array: &ArrowArray, what: &str) -> Result<(usize, usize, usize)> {
     let range = || {
         let offset = usize::try_from(array.offset).ok()?;
@@ -276,7 +273,7 @@ fn extent(array: &ArrowArray, what: &str) -> Result<(usize, usize, usize)> {
     })
 }
 
-/// First row and rows of a batch with so many columns.
+/// Checks a batch; returns its first row and number of rows.
 fn check_batch(batch: &ArrowArray, columns: usize) -> Result<(usize, usize)> {
     let (start, rows, _) = extent(batch, "an Arrow batch")?;
     // SAFETY: a live array lists n_children columns.
@@ -293,7 +290,7 @@ fn check_batch(batch: &ArrowArray, columns: usize) -> Result<(usize, usize)> {
     Ok((start, rows))
 }
 
-/// A whole row that is null has no meaning in a table.
+/// Rejects batches with null rows: a row of a table is never null as a whole.
 fn check_no_null_rows(batch: &ArrowArray, start: usize, rows: usize) -> Result<()> {
     if batch.buffers.is_null() {
         return Ok(());

@@ -7,7 +7,7 @@ use crate::table::Table;
 
 use super::Output;
 
-/// The inputs of a merging: the rows of the parts' tables of that name, and `others`.
+/// The inputs for merging: the concatenated tables of the parts, and `others`.
 pub(super) fn rows_of_parts(
     declared: &[(&str, bool)],
     parts: &[Output],
@@ -20,7 +20,6 @@ pub(super) fn rows_of_parts(
     of_parts.chain(others.into_iter().map(Ok)).collect()
 }
 
-/// The rows of these tables; `None` of no table.
 fn concatenated<'a>(
     name: &str,
     tables: impl Iterator<Item = &'a Table>,

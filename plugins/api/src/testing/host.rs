@@ -10,21 +10,21 @@ use crate::table::{Table, list};
 
 use super::Output;
 
-/// Rows of a batch, so that larger tests see more than one.
+/// Small enough that larger tests get more than one batch.
 const BATCH_ROWS: usize = 1000;
 
 #[derive(Default)]
 pub(super) struct Host {
     output: Output,
     error: String,
-    /// Reason that an emission was refused; the plugin itself learns only that it was.
+    /// Why an emission was refused. The plugin itself learns only that it was.
     refusal: Option<String>,
     cancelled: bool,
     is_final: bool,
 }
 
 impl Host {
-    /// One whose user wants to stop at once.
+    /// A host whose user cancels immediately.
     pub(super) fn cancelled() -> Self {
         Self {
             cancelled: true,
@@ -32,7 +32,7 @@ impl Host {
         }
     }
 
-    /// One that merges parts, into the section of the report or into one part.
+    /// A host for merging: into the section of the report if `is_final`, else into one part.
     pub(super) fn merging(is_final: bool) -> Self {
         Self {
             is_final,
@@ -91,7 +91,7 @@ impl Host {
     }
 }
 
-/// A stream for each declared input, in order.
+/// A stream for each declared input, in the order of declaration.
 fn lend(
     declared: &[(&str, bool)],
     given: impl IntoIterator<Item = TableBuilder>,

@@ -14,12 +14,12 @@ pub struct Cells {
     pub offset: i64,
     pub null_count: i64,
     pub buffers: Vec<Option<Vec<u8>>>,
-    /// Bytes by which every buffer is off its alignment.
+    /// Number of bytes by which every buffer is misaligned.
     pub shift: usize,
 }
 
 impl Cells {
-    /// Rows `offset..offset + length` of these buffers, without a null.
+    /// Rows `offset..offset + length` of these buffers, without nulls.
     pub fn new(offset: usize, length: usize, buffers: Vec<Option<Vec<u8>>>) -> Self {
         Self {
             length: length as i64,
@@ -31,12 +31,10 @@ impl Cells {
     }
 }
 
-/// Little-endian bytes of 8-byte values.
 pub fn bytes_of<T: Copy>(values: &[T], to_bytes: impl Fn(T) -> [u8; 8]) -> Option<Vec<u8>> {
     Some(values.iter().flat_map(|value| to_bytes(*value)).collect())
 }
 
-/// The bytes of signed integers.
 pub fn i64s(values: &[i64]) -> Option<Vec<u8>> {
     bytes_of(values, i64::to_ne_bytes)
 }
@@ -51,7 +49,7 @@ pub fn bits(values: &[bool]) -> Option<Vec<u8>> {
     Some(values.chunks(8).map(byte).collect())
 }
 
-/// One batch: its own offset and length, its columns, and perhaps a validity of its own.
+/// A batch with its own offset and length, its columns, and optionally its own validity.
 pub struct Batch {
     pub offset: i64,
     pub length: i64,
@@ -61,7 +59,6 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch whose length is that of its first column.
     pub fn new(columns: Vec<Cells>) -> Self {
         let length = columns.first().map_or(0, |cells| cells.length);
         Self {
@@ -74,7 +71,7 @@ impl Batch {
     }
 }
 
-/// Given out, and released.
+/// How many were given out, and how many released.
 #[derive(Default)]
 struct Count(Cell<usize>, Cell<usize>);
 
@@ -92,19 +89,18 @@ impl Count {
     }
 }
 
-/// Script of a stream: what it gives, and how it fails. Lives longer than the stream.
+/// What a stream returns and how it fails. Must outlive the stream.
 pub struct Producer {
     pub top: &'static CStr,
     pub fields: Vec<(&'static str, &'static CStr)>,
     pub batches: Vec<Batch>,
-    /// Fails in get_schema.
     pub fail_schema: bool,
-    /// Fails in get_next at this batch.
+    /// The batch at which `get_next` fails.
     pub fail_at: Option<usize>,
-    /// Fields said to be dictionaries.
+    /// Whether fields claim to be dictionaries.
     pub dictionary: bool,
     next: Cell<usize>,
-    /// With a NUL at its end. Not a `CString`: moving one would end the address that was given out.
+    /// Ends with a NUL. Not a `CString`: moving one would invalidate the address given out.
     error: Cell<Option<Vec<u8>>>,
     streams: Count,
     schemas: Count,
@@ -114,7 +110,7 @@ pub struct Producer {
     made: Cell<Vec<Box<Made>>>,
 }
 
-/// Storage behind one array that was given out.
+/// Storage of an array that was given out.
 struct Made {
     data: Vec<Vec<u8>>,
     buffers: Vec<*const c_void>,
@@ -139,13 +135,12 @@ impl Producer {
         }
     }
 
-    /// The same with a fault.
     pub fn with(mut self, fault: impl FnOnce(&mut Self)) -> Self {
         fault(&mut self);
         self
     }
 
-    /// A stream; `self` stays where it is until the stream is released.
+    /// A stream. `self` must not move until it is released.
     pub fn stream(&self) -> ArrowArrayStream {
         self.streams.give();
         ArrowArrayStream {
@@ -157,7 +152,7 @@ impl Producer {
         }
     }
 
-    /// Reads all of it, and checks that everything was released exactly once.
+    /// Reads the whole stream, and checks that everything was released exactly once.
     pub fn read(&self) -> Result<Table> {
         let mut stream = self.stream();
         // SAFETY: a stream as described, or with the fault under test.
@@ -167,7 +162,6 @@ impl Producer {
         table
     }
 
-    /// Everything given out was released exactly once.
     pub fn check(&self) {
         self.streams.check("streams");
         self.schemas.check("schemas and fields");

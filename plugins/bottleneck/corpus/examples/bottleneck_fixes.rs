@@ -16,7 +16,7 @@ fn work(micros: u64) {
     }
 }
 
-/// Waiting for a disk: no core is needed for it.
+/// Sleeps like a disk read, which needs no core.
 fn read_file() {
     std::thread::sleep(Duration::from_millis(3));
 }
@@ -53,7 +53,7 @@ fn load_while_training(rec: &Recorder) {
     });
 }
 
-/// Rounds on four threads that a device of their own keeps waiting for so long.
+/// Rounds of four tasks. Each thread sleeps for its share of `millis`, as if it waited for a device of its own.
 fn rounds(rec: &Recorder, millis: [u64; 4]) {
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
@@ -90,7 +90,6 @@ fn rounds(rec: &Recorder, millis: [u64; 4]) {
     });
 }
 
-/// Adds up squares, `of` elements a call.
 fn squares(rec: &Recorder, of: u64) {
     let mut sum = 0.0_f64;
     for _ in 0..2_000_000 / of {
@@ -115,7 +114,6 @@ fn masks(rec: &Recorder, once: bool) {
     }
 }
 
-/// Requests of two sizes: a call has 1 ms of fixed cost and 20 µs a row.
 fn requests(rec: &Recorder, together: u64) {
     for n in 0..160 / together {
         let rows: u64 = (0..together)
@@ -133,7 +131,6 @@ fn requests(rec: &Recorder, together: u64) {
     }
 }
 
-/// Small pieces on new threads, or one loop.
 fn pieces(rec: &Recorder, threads: bool) {
     let piece = || std::hint::black_box((0..500_u64).map(std::hint::black_box).sum::<u64>());
     for _ in 0..300 {

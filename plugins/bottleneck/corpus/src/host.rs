@@ -15,11 +15,11 @@ pub fn recorder(path: &Path) -> Recorder {
         .expect("the run can be written")
 }
 
-/// By how much waits and work took longer than they should, and how long they should have taken, in nanoseconds.
+/// How much longer than intended waits and work took, and how long they should have taken.
 static LATE_NS: AtomicU64 = AtomicU64::new(0);
 static MEANT_NS: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that something took `since.elapsed()` in place of `micros`.
+/// Records that a step meant to last `micros` took `since.elapsed()`.
 pub fn took(since: Instant, micros: u64) {
     let late = since
         .elapsed()
@@ -28,7 +28,6 @@ pub fn took(since: Instant, micros: u64) {
     MEANT_NS.fetch_add(1_000 * micros, Ordering::Relaxed);
 }
 
-/// Keeps the thread at work for so long.
 pub fn work(micros: u64) {
     let since = Instant::now();
     let end = since + Duration::from_micros(micros);
@@ -38,8 +37,8 @@ pub fn work(micros: u64) {
     took(since, micros);
 }
 
-/// Records until the program did what its case says: a machine that others use as well interrupts it, and then something
-/// else is true of the run. Takes the run of the last try if none was good; how late it was, as a share.
+/// Repeats the recording until its timing is close to what the case intends: on a shared machine interruptions
+/// change what is true of the run. After the last try the run is kept as it is. Returns by what share it was late.
 pub fn undisturbed(path: &Path, make: fn(&Path)) -> f64 {
     const TRIES: u32 = 12;
     const LATE: f64 = 0.03;
@@ -58,7 +57,6 @@ pub fn undisturbed(path: &Path, make: fn(&Path)) -> f64 {
     late
 }
 
-/// Loads, then computes, then loads.
 pub fn loader_before_work(path: &Path) {
     steps(path, 30, |rec, _| {
         {
@@ -70,7 +68,6 @@ pub fn loader_before_work(path: &Path) {
     });
 }
 
-/// Loading that nobody notices.
 pub fn loader_small(path: &Path) {
     steps(path, 30, |rec, _| {
         {
@@ -82,7 +79,7 @@ pub fn loader_small(path: &Path) {
     });
 }
 
-/// A call has 100 µs of fixed cost and 1 µs for each element, of which there are few.
+/// A call has 100 µs of fixed cost and 1 µs for each of a few elements.
 pub fn fixed_cost(path: &Path) {
     steps(path, 60, |rec, n| {
         let rows = if n % 2 == 0 { 4 } else { 12 };
@@ -92,7 +89,7 @@ pub fn fixed_cost(path: &Path) {
     });
 }
 
-/// A call costs by its elements.
+/// The cost of a call is proportional to its elements.
 pub fn cost_by_element(path: &Path) {
     steps(path, 60, |rec, n| {
         let rows = if n % 2 == 0 { 40 } else { 120 };
@@ -102,7 +99,7 @@ pub fn cost_by_element(path: &Path) {
     });
 }
 
-/// Always the same size, from which nothing follows.
+/// All calls have the same size, so no line can be fitted.
 pub fn one_size(path: &Path) {
     steps(path, 60, |rec, _| {
         let mut b = rec.brick("encode");
@@ -124,7 +121,6 @@ pub fn an_element_a_call(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A function for each small key.
 pub fn a_hash_a_call(path: &Path) {
     let rec = recorder(path);
     let mut hash = 14_695_981_039_346_656_037_u64;
@@ -138,7 +134,6 @@ pub fn a_hash_a_call(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// As many calls, each with work.
 pub fn many_real_calls(path: &Path) {
     let rec = recorder(path);
     for _ in 0..12_000 {
@@ -148,7 +143,6 @@ pub fn many_real_calls(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Tiny calls, but few.
 pub fn few_tiny_calls(path: &Path) {
     let rec = recorder(path);
     for n in 0..2_000 {
@@ -162,7 +156,6 @@ pub fn few_tiny_calls(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// The same mask for every step.
 pub fn mask_again(path: &Path) {
     steps(path, 20, |rec, n| {
         {
@@ -176,7 +169,6 @@ pub fn mask_again(path: &Path) {
     });
 }
 
-/// Two tables, both the same each time.
 pub fn two_tensors_again(path: &Path) {
     steps(path, 20, |rec, n| {
         {
@@ -191,7 +183,6 @@ pub fn two_tensors_again(path: &Path) {
     });
 }
 
-/// Another result each time.
 pub fn new_results(path: &Path) {
     steps(path, 20, |rec, n| {
         let _b = rec.brick("build mask");
@@ -200,7 +191,8 @@ pub fn new_results(path: &Path) {
     });
 }
 
-/// The weights are the same each time, what is made of them is not; a cleared buffer is zero each time.
+/// The weights are the same each time, but the results computed from them differ. A cleared buffer is zero each
+/// time.
 pub fn same_weights(path: &Path) {
     steps(path, 20, |rec, n| {
         {

@@ -19,23 +19,20 @@ use std::path::Path;
 use Make::{Recorded, Simulated};
 
 pub struct Case {
-    /// Name of its file.
     pub name: &'static str,
-    /// The class that holds it back, or several with `+` between them; `None`: see `not`.
+    /// The expected class, or several joined by `+`; `None`: see `not`.
     pub truth: Option<&'static str>,
-    /// A class that it might be taken for, and is not.
+    /// A class that looks plausible but must not be found.
     pub not: Option<&'static str>,
     pub make: Make,
 }
 
-/// Origin of a run.
 pub enum Make {
     Recorded(fn(&Path)),
-    /// Simulated; the text of a Kineto trace.
+    /// Returns the text of a Kineto trace.
     Simulated(fn() -> String),
 }
 
-/// A list of cases, a line each.
 macro_rules! cases {
     ($($case:tt)*) => {
         &[$($case)*]

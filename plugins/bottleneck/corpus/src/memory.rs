@@ -8,7 +8,6 @@ use super::host::{recorder, work};
 
 const MB: i64 = 1 << 20;
 
-/// Records a program with weights whose iterations are one brick each.
 fn steps(
     path: &Path,
     weights_bytes: i64,
@@ -26,7 +25,6 @@ fn steps(
     rec.finish().expect("the recording ends");
 }
 
-/// Each step keeps a buffer.
 pub fn leak(path: &Path) {
     steps(path, 64 * MB, 30, "step", |rec, n| {
         rec.allocation("scratch", 8 * MB, 0x9000_0000);
@@ -36,7 +34,7 @@ pub fn leak(path: &Path) {
     });
 }
 
-/// A cache that nobody empties: it grows in steps.
+/// A cache that is never emptied: it grows in steps.
 pub fn cache_without_bound(path: &Path) {
     steps(path, 32 * MB, 40, "request", |rec, n| {
         work(100);
@@ -46,7 +44,7 @@ pub fn cache_without_bound(path: &Path) {
     });
 }
 
-/// Weights live to the end; what a step takes it gives back.
+/// Weights live to the end; each step frees what it allocates.
 pub fn alive_at_the_end(path: &Path) {
     steps(path, 200 * MB, 30, "step", |rec, _| {
         rec.allocation("activations", 30 * MB, 0x4000_0000);
@@ -55,7 +53,7 @@ pub fn alive_at_the_end(path: &Path) {
     });
 }
 
-/// Buffers are made in the first steps and kept; then nothing grows.
+/// Buffers are allocated in the first steps and stay; then nothing grows.
 pub fn settles(path: &Path) {
     steps(path, 100 * MB, 60, "step", |rec, n| {
         if n < 3 {
@@ -86,17 +84,15 @@ fn blocks(path: &Path, freed: impl Fn(u64) -> bool) {
     rec.finish().expect("the recording ends");
 }
 
-/// Free pieces lie between live blocks.
 pub fn every_second_freed(path: &Path) {
     blocks(path, |n| n % 2 == 1);
 }
 
-/// One block in four lives on.
+/// One block in four stays alive.
 pub fn long_among_short(path: &Path) {
     blocks(path, |n| n % 4 != 0);
 }
 
-/// As much is free, in one piece.
 pub fn freed_in_one_piece(path: &Path) {
     blocks(path, |n| (200..700).contains(&n));
 }

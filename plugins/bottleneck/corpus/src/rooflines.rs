@@ -10,13 +10,11 @@ use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 
 use super::host::{recorder, work};
 
-/// Elements of a vector that no cache holds.
+/// Too large for any cache.
 const LARGE: usize = 6 << 20;
 const ROUNDS: usize = 6;
-/// Multiply-adds of a round.
 const STEPS: usize = 2_000_000;
 
-/// `a = b + s * c`.
 #[inline(never)]
 fn read_write(a: &mut [f32], b: &[f32], c: &[f32]) {
     for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
@@ -24,8 +22,8 @@ fn read_write(a: &mut [f32], b: &[f32], c: &[f32]) {
     }
 }
 
-/// Independent chains of multiply and add, 32 at once. Callers hide the number of steps, and this what it begins with: the
-/// compiler takes two equal calls for one, and knows a loop that changes nothing.
+/// 32 independent multiply-add chains. `black_box` on the start value, and on `steps` in the callers, keeps the
+/// compiler from merging equal calls and from removing the loop.
 #[inline(never)]
 fn multiply_add(steps: usize) -> f32 {
     let mut sums = [std::hint::black_box(1.0_f32); 32];
@@ -46,7 +44,7 @@ fn chain(steps: usize) -> f32 {
     sum
 }
 
-/// Rates of the two loops, in bytes/s and FLOP/s, the best of four. Before the recording, of which they are no part.
+/// Best of four rates of the two loops, in bytes/s and FLOP/s, measured before the recording starts.
 fn best_rates() -> (f64, f64) {
     let (mut a, b, c) = (vec![0.0_f32; LARGE], vec![1.0; LARGE], vec![2.0; LARGE]);
     let rate = |work: f64, of: &mut dyn FnMut()| {
@@ -80,7 +78,7 @@ fn ceilings(rec: &Recorder, (bytes, flops): (f64, f64)) {
     });
 }
 
-/// Runs a loop a number of times, and measures.
+/// Records `ROUNDS` bricks; returns the mean seconds of one.
 fn rounds(
     rec: &Recorder,
     name: &'static str,
@@ -128,7 +126,6 @@ fn compute_loop(path: &Path, name: &'static str, mut run: impl FnMut() -> f32) {
     rec.finish().expect("the recording ends");
 }
 
-/// Two vectors in, one out.
 pub fn triad(path: &Path) {
     let (mut a, b, c) = (vec![0.0_f32; LARGE], vec![1.0; LARGE], vec![2.0; LARGE]);
     memory_loop(path, "triad", (2 * LARGE, 8 * LARGE, 4 * LARGE), || {
@@ -136,7 +133,6 @@ pub fn triad(path: &Path) {
     });
 }
 
-/// One vector in, one out, scaled.
 pub fn copy(path: &Path) {
     let (mut a, b) = (vec![0.0_f32; LARGE], vec![1.0_f32; LARGE]);
     memory_loop(path, "scale", (LARGE, 4 * LARGE, 4 * LARGE), || {
@@ -151,7 +147,6 @@ pub fn fma(path: &Path) {
     compute_loop(path, "fma", || multiply_add(std::hint::black_box(STEPS)));
 }
 
-/// A polynomial over a few values.
 pub fn polynomial(path: &Path) {
     compute_loop(path, "polynomial", || {
         let mut values = [std::hint::black_box(0.5_f32); 64];
@@ -164,7 +159,7 @@ pub fn polynomial(path: &Path) {
     });
 }
 
-/// Each multiply-add waits for the one before.
+/// Each multiply-add depends on the one before.
 pub fn one_accumulator(path: &Path) {
     let rates = best_rates();
     let rec = recorder(path);
@@ -175,7 +170,6 @@ pub fn one_accumulator(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Divides where it could multiply.
 pub fn divided(path: &Path) {
     let rates = best_rates();
     let rec = recorder(path);
@@ -190,7 +184,6 @@ pub fn divided(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A bad loop that takes next to nothing of the run.
 pub fn off_the_path(path: &Path) {
     let rates = best_rates();
     let rec = recorder(path);
@@ -205,7 +198,7 @@ pub fn off_the_path(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A walk through memory in an order that nothing can foresee.
+/// Follows indices through memory in an order that a prefetcher cannot predict.
 fn walk(path: &Path, name: &'static str, places: usize, hops: usize) {
     let mut next: Vec<u32> = (0..places as u32).collect();
     let mut random = 88_172_645_463_325_252_u64;
@@ -229,17 +222,16 @@ fn walk(path: &Path, name: &'static str, places: usize, hops: usize) {
     rec.finish().expect("the recording ends");
 }
 
-/// Indices that lead to indices.
 pub fn chase(path: &Path) {
     walk(path, "follow indices", 24 << 20, 200_000);
 }
 
-/// The same in a smaller world, which no second-level cache holds.
+/// The same in a smaller array, still too large for the second-level cache.
 pub fn linked_list(path: &Path) {
     walk(path, "walk list", 16 << 20, 300_000);
 }
 
-/// The walk without ceilings: nothing can be said.
+/// Without recorded ceilings there is no roof to compare with.
 pub fn no_ceilings(path: &Path) {
     let rec = recorder(path);
     rounds(&rec, "follow indices", (1000, 4000, 0), || work(3_000));

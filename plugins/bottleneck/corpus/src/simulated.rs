@@ -6,20 +6,18 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Speed of a machine.
 #[derive(Clone, Copy)]
 pub struct Speed {
-    /// Time that a launch costs the host.
     pub launch_ns: i64,
     /// From the start of a call to the earliest start of its work.
     pub latency_ns: i64,
-    /// Bytes a nanosecond from and to pinned memory.
+    /// Bytes per nanosecond to and from pinned memory.
     pub pinned: i64,
-    /// Bytes a nanosecond from and to pageable memory.
+    /// Bytes per nanosecond to and from pageable memory.
     pub pageable: i64,
-    /// From the end of what a wait is for to its return.
+    /// From the end of the awaited work to the return of the wait.
     pub return_ns: i64,
-    /// Seed of the jitter, a few per cent.
+    /// Seed of the jitter, which is ±3 %.
     pub seed: u64,
 }
 
@@ -36,17 +34,14 @@ impl Default for Speed {
     }
 }
 
-/// Direction of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
     Up,
     Down,
 }
 
-/// The machine and what it has done.
 pub struct Machine {
     pub now_ns: i64,
-    /// The device that work is given to.
     pub device: i64,
     speed: Speed,
     free_at_ns: BTreeMap<(i64, i64), i64>,
@@ -62,7 +57,6 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// A machine that has done nothing yet.
     pub fn new(speed: Speed) -> Self {
         Self {
             now_ns: 1_000_000,
@@ -75,7 +69,7 @@ impl Machine {
         }
     }
 
-    /// A few per cent more or less, as real times have.
+    /// `ns` ± 3 %, as real times vary.
     fn about(&mut self, ns: i64) -> i64 {
         self.jitter = self
             .jitter
@@ -109,7 +103,7 @@ impl Machine {
         self.event("cpu_op", name, 1, (from_ns, self.now_ns), "");
     }
 
-    /// The host calls something that has to do with no stream.
+    /// An API call that uses no stream.
     pub fn call(&mut self, name: &str, ns: i64) {
         let from_ns = self.now_ns;
         self.now_ns += self.about(ns);
@@ -118,7 +112,7 @@ impl Machine {
         self.event("cuda_runtime", name, 1, (from_ns, self.now_ns), &args);
     }
 
-    /// Queues work of a stream: when it begins and ends.
+    /// Queues work on a stream; returns its start and end.
     fn queue(&mut self, stream: i64, ns: i64) -> (i64, i64) {
         let ns = self.about(ns);
         let free = self.free_at_ns.entry((self.device, stream)).or_default();
@@ -127,7 +121,6 @@ impl Machine {
         (start_ns, start_ns + ns)
     }
 
-    /// Launches a kernel; when it will have ended.
     pub fn launch(&mut self, name: &str, stream: i64, ns: i64, blocks: u32) -> i64 {
         let (start_ns, end_ns) = self.queue(stream, ns);
         self.call("cudaLaunchKernel", self.speed.launch_ns);
@@ -139,7 +132,7 @@ impl Machine {
         end_ns
     }
 
-    /// Copies; from or to pageable memory the host waits for the end. When it will have ended.
+    /// Copies; returns the end of the copy. With pageable memory the host blocks until then.
     pub fn copy(&mut self, way: Way, stream: i64, bytes: i64, pinned: bool) -> i64 {
         let per_ns = if pinned {
             self.speed.pinned
@@ -175,13 +168,12 @@ impl Machine {
         end_ns
     }
 
-    /// The host waits for all streams.
     pub fn wait(&mut self) {
         let done_ns = self.free_at_ns.values().copied().max().unwrap_or(0);
         self.wait_until("cudaDeviceSynchronize", done_ns);
     }
 
-    /// The host waits in this call for what ends then.
+    /// The host blocks in `call` until `done_ns`.
     pub fn wait_until(&mut self, call: &str, done_ns: i64) {
         let from_ns = self.now_ns;
         self.now_ns = (from_ns + 1_000).max(done_ns + self.speed.return_ns);

@@ -7,7 +7,6 @@ use trueno_recorder::Recorder;
 use super::host::{recorder, work};
 use super::simulated::{Machine, Speed};
 
-/// Records a program of `number` iterations.
 pub fn steps(path: &Path, number: u64, mut step: impl FnMut(&Recorder, u64)) {
     let rec = recorder(path);
     for iteration in 0..number {
@@ -17,13 +16,12 @@ pub fn steps(path: &Path, number: u64, mut step: impl FnMut(&Recorder, u64)) {
     rec.finish().expect("the recording ends");
 }
 
-/// A brick that works so long.
 pub fn brick(rec: &Recorder, name: &'static str, micros: u64) {
     let _b = rec.brick(name);
     work(micros);
 }
 
-/// The trace of a program of `steps` steps with a device, and a wait at its end.
+/// A simulated program of `steps` device steps with one wait at the end, as a Kineto trace.
 pub fn device_steps(speed: Speed, steps: usize, step: impl Fn(&mut Machine, usize)) -> String {
     let mut machine = Machine::new(speed);
     for number in 0..steps {
@@ -33,11 +31,10 @@ pub fn device_steps(speed: Speed, steps: usize, step: impl Fn(&mut Machine, usiz
     machine.trace()
 }
 
-/// Numbers as if by chance, the same each time.
+/// Pseudo-random numbers (xorshift), the same in each run.
 pub struct Chance(pub u64);
 
 impl Chance {
-    /// One of `0..below`.
     pub fn below(&mut self, below: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

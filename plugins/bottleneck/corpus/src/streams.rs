@@ -16,7 +16,7 @@ fn repeated(step: impl Fn(&mut Machine, usize), steps: usize) -> String {
     machine.trace()
 }
 
-/// Pageable copies, each before a kernel that is shorter.
+/// A pageable copy before each kernel, longer than the kernel.
 pub fn copies_block() -> String {
     repeated(
         |m, _| {
@@ -27,7 +27,6 @@ pub fn copies_block() -> String {
     )
 }
 
-/// Pinned copies, but on the stream of the kernels.
 pub fn copies_on_one_stream() -> String {
     repeated(
         |m, _| {
@@ -38,7 +37,6 @@ pub fn copies_on_one_stream() -> String {
     )
 }
 
-/// Copies on a stream of their own while kernels run.
 pub fn copies_hidden() -> String {
     repeated(
         |m, _| {
@@ -49,7 +47,6 @@ pub fn copies_hidden() -> String {
     )
 }
 
-/// Copies that take little beside the kernels.
 pub fn copies_small() -> String {
     repeated(
         |m, _| {
@@ -60,12 +57,11 @@ pub fn copies_small() -> String {
     )
 }
 
-/// Kernels that end before the next one is launched.
 pub fn tiny_launches() -> String {
     repeated(|m, _| _ = m.launch("axpy", 7, 2 * US, MANY), 4_000)
 }
 
-/// A framework's operators: some host time, then a short kernel.
+/// Like a framework's operators: some host time, then a short kernel.
 pub fn eager_operators() -> String {
     repeated(
         |m, n| {
@@ -76,12 +72,12 @@ pub fn eager_operators() -> String {
     )
 }
 
-/// Kernels that take longer than their launches: the queue is never empty.
+/// Kernels take longer than their launches, so the queue is never empty.
 pub fn launched_ahead() -> String {
     repeated(|m, _| _ = m.launch("gemm", 7, 40 * US, MANY), 500)
 }
 
-/// Few launches, with host time between them that the device does not notice.
+/// Few launches; the host time between them is hidden behind long kernels.
 pub fn few_large_kernels() -> String {
     repeated(
         |m, _| {
@@ -92,7 +88,6 @@ pub fn few_large_kernels() -> String {
     )
 }
 
-/// A wait after each short kernel.
 pub fn wait_after_each() -> String {
     repeated(
         |m, _| {
@@ -103,7 +98,7 @@ pub fn wait_after_each() -> String {
     )
 }
 
-/// A loop that reads a number back to decide on the next step.
+/// Reads a number back to decide on the next step.
 pub fn scalar_read_back() -> String {
     repeated(
         |m, _| {
@@ -114,7 +109,7 @@ pub fn scalar_read_back() -> String {
     )
 }
 
-/// `item()` of a framework after each step: an asynchronous copy to pinned memory, and a wait for it at once.
+/// Like PyTorch's `item()` after each step: an asynchronous copy to pinned memory, then a wait for it.
 pub fn item_each_step() -> String {
     repeated(
         |m, _| {
@@ -128,7 +123,7 @@ pub fn item_each_step() -> String {
     )
 }
 
-/// One read-back, behind all of a long queue.
+/// One read-back at the end of a long queue.
 pub fn one_long_read_back() -> String {
     repeated(
         |m, number| {
@@ -143,7 +138,7 @@ pub fn one_long_read_back() -> String {
     )
 }
 
-/// A number to log, read back after fifty launches.
+/// Reads a number back for a log once in fifty launches.
 pub fn logged_now_and_then() -> String {
     repeated(
         |m, _| {
@@ -156,7 +151,6 @@ pub fn logged_now_and_then() -> String {
     )
 }
 
-/// Results go to pinned memory, and nobody waits for them.
 pub fn copied_back_beside() -> String {
     repeated(
         |m, _| {
@@ -167,12 +161,10 @@ pub fn copied_back_beside() -> String {
     )
 }
 
-/// One wait where the result is needed.
 pub fn wait_at_the_end() -> String {
     repeated(|m, _| _ = m.launch("step", 7, 30 * US, MANY), 500)
 }
 
-/// Waits after work that takes a thousand times as long.
 pub fn waits_for_long_work() -> String {
     repeated(
         |m, _| {
@@ -183,7 +175,7 @@ pub fn waits_for_long_work() -> String {
     )
 }
 
-/// The host makes the next input only when the device is done with this one.
+/// The host prepares the next input only after the device has finished this one.
 pub fn host_prepares() -> String {
     repeated(
         |m, _| {
@@ -195,7 +187,7 @@ pub fn host_prepares() -> String {
     )
 }
 
-/// The host works on each result before it launches the next step.
+/// The host processes each result before it launches the next step.
 pub fn host_post_processes() -> String {
     repeated(
         |m, _| {
@@ -207,7 +199,6 @@ pub fn host_post_processes() -> String {
     )
 }
 
-/// The same preparation, one step ahead.
 pub fn host_prepares_ahead() -> String {
     repeated(
         |m, _| {
@@ -218,7 +209,6 @@ pub fn host_prepares_ahead() -> String {
     )
 }
 
-/// A loader in front of every step.
 pub fn loader_before_device() -> String {
     repeated(
         |m, _| {
@@ -243,7 +233,6 @@ pub fn uneven_streams() -> String {
     )
 }
 
-/// The same on both.
 pub fn even_streams() -> String {
     repeated(
         |m, n| _ = m.launch("expert", 7 + (n % 2) as i64, MS, MANY),
@@ -251,12 +240,11 @@ pub fn even_streams() -> String {
     )
 }
 
-/// Kernels of a few blocks, launched ahead.
 pub fn small_grids() -> String {
     repeated(|m, _| _ = m.launch("gemv", 7, 100 * US, 4), 300)
 }
 
-/// Up, down, up, down: nothing is computed on the way.
+/// Copies up and down again without computing in between.
 pub fn hundred_round_trips() -> String {
     repeated(
         |m, _| {
@@ -267,7 +255,7 @@ pub fn hundred_round_trips() -> String {
     )
 }
 
-/// Each operator sends its input up and takes its result down, which is the next one's input.
+/// Each operator uploads its input and downloads its result, which is the input of the next one.
 pub fn operator_by_operator() -> String {
     repeated(
         |m, _| {
@@ -279,7 +267,7 @@ pub fn operator_by_operator() -> String {
     )
 }
 
-/// Other data each time, of one size, which the host prepares.
+/// New data of one size each time, prepared by the host.
 pub fn batches_in_and_out() -> String {
     repeated(
         |m, _| {
@@ -292,7 +280,6 @@ pub fn batches_in_and_out() -> String {
     )
 }
 
-/// Large inputs up, small results down.
 pub fn results_are_smaller() -> String {
     repeated(
         |m, _| {
@@ -304,7 +291,7 @@ pub fn results_are_smaller() -> String {
     )
 }
 
-/// A context that takes longer to come up than all that follows.
+/// Creating the context takes longer than everything after it.
 pub fn cold_start() -> String {
     let mut machine = Machine::default();
     machine.call("cudaFree", 300 * MS);
@@ -316,7 +303,7 @@ pub fn cold_start() -> String {
     machine.trace()
 }
 
-/// Modules that are loaded at the first launch.
+/// Modules are loaded at the first launch.
 pub fn first_launch() -> String {
     let mut machine = Machine::default();
     machine.call("cudaMalloc", 80 * MS);
@@ -328,7 +315,6 @@ pub fn first_launch() -> String {
     machine.trace()
 }
 
-/// A start that is small beside the work.
 pub fn short_start() -> String {
     let mut machine = Machine::default();
     machine.call("cudaFree", 10 * MS);

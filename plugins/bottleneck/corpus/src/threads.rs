@@ -14,7 +14,7 @@ pub(super) fn sleep(micros: u64) {
     took(since, micros);
 }
 
-/// Rounds of tasks on threads of their own, which the first thread waits for.
+/// Rounds of one task per worker thread; the first thread waits for all of them.
 pub(super) fn rounds(
     rec: &Recorder,
     number: u64,
@@ -70,7 +70,6 @@ pub fn one_slow_thread(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Another thread is the last each time.
 pub fn uneven_pieces(path: &Path) {
     let rec = recorder(path);
     rounds(
@@ -88,14 +87,12 @@ pub fn uneven_pieces(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// All take as long.
 pub fn even_threads(path: &Path) {
     let rec = recorder(path);
     rounds(&rec, 15, &["part 0", "part 1", "part 2"], |_, _| 5_000);
     rec.finish().expect("the recording ends");
 }
 
-/// Threads started anew for next to nothing.
 pub fn tiny_joins(path: &Path) {
     let rec = recorder(path);
     for _ in 0..300 {
@@ -120,7 +117,7 @@ pub fn tiny_joins(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A reduction on the first thread, much longer than what the others do at once.
+/// A reduction on the first thread, much longer than the parallel part.
 pub fn serial_reduction(path: &Path) {
     let rec = recorder(path);
     for _ in 0..6 {
@@ -131,7 +128,6 @@ pub fn serial_reduction(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// The same reduction, split.
 pub fn parallel_reduction(path: &Path) {
     let rec = recorder(path);
     for _ in 0..6 {
@@ -141,7 +137,7 @@ pub fn parallel_reduction(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A loader on its own thread and a consumer, through a channel of two places.
+/// A loader thread feeds a consumer through a channel of capacity two.
 fn loaded(path: &Path, load_micros: u64, work_micros: u64) {
     let rec = recorder(path);
     let parent = rec.brick("epoch");
@@ -177,12 +173,11 @@ pub fn loader_too_slow(path: &Path) {
     loaded(path, 4_000, 1_000);
 }
 
-/// Loads ahead, and is done before it is needed.
+/// Loads ahead, and finishes before the data is needed.
 pub fn loader_ahead(path: &Path) {
     loaded(path, 800, 4_000);
 }
 
-/// Three stages of a pipeline, of unequal length, for nobody to wait for together.
 pub fn pipeline(path: &Path) {
     let rec = recorder(path);
     let parent = rec.brick("stream");

@@ -9,7 +9,6 @@ use trueno_plugin::{Result, Run, rank};
 use super::loader_names::is_loader;
 use super::{Device, Window};
 
-/// A row of `category.by_brick`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Name {
     pub lane_kind: String,
@@ -17,10 +16,8 @@ pub struct Name {
     pub kind: String,
     pub name: String,
     pub calls: u64,
-    /// Time with what is nested.
     pub inclusive_ns: Option<i64>,
     pub min_ns: Option<i64>,
-    /// The call in the middle.
     pub median_ns: Option<i64>,
 }
 
@@ -28,58 +25,46 @@ pub struct Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
     pub elements: u64,
-    /// Floating-point operations of each; `None`: not declared.
+    /// Floating-point operations per call; `None`: not declared.
     pub flops: Option<u64>,
-    /// Bytes that each reads and writes; `None`: not declared.
+    /// Bytes read and written per call; `None`: not declared.
     pub bytes: Option<u64>,
     pub calls: u64,
-    /// The one in the middle.
     pub median_ns: i64,
     pub dur_ns: i64,
 }
 
-/// A row of a brick that gets input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
     pub name: String,
-    /// Its time inside the window.
+    /// Start and end, clipped to the window.
     pub range: (i64, i64),
-    /// The rank that loads; 0 where there are none.
+    /// 0 if the run has no ranks.
     pub rank: i64,
     pub thread: Option<i64>,
 }
 
-/// Facts about bricks and calls.
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
-    /// Names of all rows.
     pub names: Vec<Name>,
-    /// Bricks that get input.
     pub loaders: Vec<Load>,
-    /// Names that get input, whether or not they ran in the window.
     pub loader_names: BTreeSet<String>,
-    /// Names that a category rule calls communication.
     pub communication_names: BTreeSet<String>,
-    /// Start of the first iteration, where there is one.
     pub first_step_ns: Option<i64>,
-    /// Starts of bricks on threads that copy, sorted.
+    /// Starts of bricks on threads that launch copies, sorted.
     pub other_starts_ns: Vec<i64>,
-    /// Lanes of the host.
     pub threads: usize,
     pub sizes: BTreeMap<String, Vec<Size>>,
-    /// Time of names whose last call ended before the first iteration began.
+    /// Total time of names whose last call ended before the first iteration.
     pub before_steps: BTreeMap<String, i64>,
-    /// End of the last call of a name.
     pub ends_ns: BTreeMap<String, i64>,
-    /// The category of names, where they have one.
     pub categories: BTreeMap<String, String>,
-    /// API calls by name: how many, how long, the longest.
+    /// API calls: name, count, total time, longest call.
     pub calls: Vec<(String, u64, i64, i64)>,
-    /// Busy time of host lanes, the most first.
+    /// Busy time of host lanes, longest first.
     pub host_busy_ns: Vec<(String, i64)>,
-    /// Time of bricks by thread, where there are ranks.
     by_thread: BTreeMap<i64, IntervalSetBuilder<i64>>,
-    /// Time of bricks without host waits by rank, where there are several.
+    /// Time in bricks by rank without host waits; filled only for runs of several ranks.
     pub rank_busy_ns: BTreeMap<i64, i64>,
 }
 
@@ -278,7 +263,6 @@ impl Bricks {
         Ok(())
     }
 
-    /// Sums up time of bricks by rank, without the waits of the thread.
     pub fn busy_by_rank(&mut self, device: &Device, window: &Window) {
         for (thread, ranges) in std::mem::take(&mut self.by_thread) {
             let waits = device
@@ -293,12 +277,10 @@ impl Bricks {
         }
     }
 
-    /// Returns whether all calls of a name were over before the first iteration began.
     pub fn is_before_steps(&self, name: &str) -> bool {
         self.before_steps.contains_key(name)
     }
 
-    /// The row of a host name with the most time.
     pub fn host(&self, name: &str) -> Option<&Name> {
         let rows = self
             .names
@@ -308,7 +290,7 @@ impl Bricks {
     }
 }
 
-/// A count, which engines give as they like.
+/// Reads a count that engines return as `u64` or `i64`.
 pub fn count(table: &trueno_plugin::Table, column: &str, row: usize) -> Result<u64> {
     match table.u64(column) {
         Ok(column) => Ok(column.get(row).unwrap_or(0)),
@@ -316,7 +298,7 @@ pub fn count(table: &trueno_plugin::Table, column: &str, row: usize) -> Result<u
     }
 }
 
-/// Whole nanoseconds of a column that may be a mean of two.
+/// Reads a column of nanoseconds that may be floating-point, such as a median of two values.
 fn number(table: &trueno_plugin::Table, column: &str) -> Result<Vec<Option<i64>>> {
     match table.f64(column) {
         Ok(column) => Ok(column

@@ -6,19 +6,14 @@ use trueno_plugin::{Result, Run};
 
 use super::Window;
 
-/// A checksum inside a brick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
     pub tensor: String,
     pub hash: u64,
-    /// True if all elements are zero.
     pub is_zero: bool,
-    /// Time at which it was taken.
     pub time_ns: i64,
-    /// The row of the brick.
     pub span: u64,
     pub brick: String,
-    /// Duration of the brick.
     pub dur_ns: i64,
 }
 

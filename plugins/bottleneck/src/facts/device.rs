@@ -8,46 +8,35 @@ use trueno_plugin::{Result, Run, Table, rank};
 
 use super::Window;
 
-/// A kernel or a transfer of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
     pub id: u64,
-    /// Name of the kernel, or direction of the transfer.
+    /// Kernel name or transfer direction, as an index into `Device::names`.
     pub name: u32,
-    /// The device; `None`: not recorded. Of kernels it always is.
+    /// `None`: not recorded, which happens only for transfers.
     pub device: Option<i64>,
-    /// The stream; `None`: not recorded.
     pub stream: Option<i64>,
-    /// Start, inside the window.
+    /// Clipped to the window.
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Start and end of the call by which the host asked for it.
     pub launch: Option<(i64, i64)>,
-    /// Blocks of a kernel's grid.
     pub blocks: Option<i64>,
-    /// Threads of each of those blocks.
     pub threads: Option<i64>,
-    /// Copy, of a transfer.
     pub copy: Option<Copy>,
-    /// Name of the brick it was asked for in.
+    /// Brick in which it was launched, as an index into `Device::names`.
     pub within: Option<u32>,
 }
 
-/// Facts that only a transfer has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy {
-    /// Bytes moved, where that is known.
     pub bytes: Option<u64>,
-    /// True if the host waits for it: not asynchronous, or from or to pageable memory.
+    /// The host waits for it: the copy is synchronous or uses pageable memory.
     pub blocks: bool,
-    /// True if pageable memory takes part.
     pub is_pageable: bool,
-    /// The brick it was made in.
     pub brick: Option<u64>,
 }
 
 impl Work {
-    /// Returns whether it is a kernel.
     pub fn is_kernel(&self) -> bool {
         self.copy.is_none()
     }
@@ -56,8 +45,8 @@ impl Work {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// Returns whether it is a copy of so few bytes that the host waits for the device and not for the bytes: up to `bytes`,
-    /// and the host goes on when it has ended.
+    /// Returns whether this is a blocking copy of at most `bytes`, so small that the host really waits for the
+    /// device.
     pub fn is_read_back(&self, bytes: u64) -> bool {
         let is_small = |copy: Copy| copy.blocks && copy.bytes.is_some_and(|all| all <= bytes);
         // A call that came back before the copy ended held nobody.
@@ -65,49 +54,42 @@ impl Work {
     }
 }
 
-/// A host wait for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     pub id: u64,
-    /// The thread that waited.
     pub thread: Option<i64>,
     pub start_ns: i64,
     pub end_ns: i64,
-    /// True if it waited for tasks of the host and for no device.
+    /// It waited for host tasks, not for a device.
     pub is_join: bool,
-    /// True if it waited for nothing but a processor.
+    /// The thread could run but had no processor.
     pub is_runnable: bool,
-    /// True if all that is known of it is that the thread did not run.
+    /// Nothing is known except that the thread did not run.
     pub is_off_cpu: bool,
 }
 
-/// Everything devices did in the window.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     pub work: Vec<Work>,
     pub names: Vec<String>,
-    /// Waits by start, copies that block not among them.
+    /// By start, without blocking copies.
     pub waits: Vec<Wait>,
-    /// Ends of waits for devices, sorted, by rank.
+    /// Ends of waits for devices by rank, sorted.
     returns_ns: BTreeMap<u64, Vec<i64>>,
-    /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
-    /// Kernels whose times are not valid.
     pub invalid: u64,
-    /// By device, kernels that ran inside of the call that launched them, and all whose call is known.
+    /// By device: the number of kernels that ran inside the call that launched them, and of all with a known
+    /// call.
     pub inside_calls: BTreeMap<i64, (u64, u64)>,
-    /// Lower quartile of the durations of calls that launch one kernel: longer ones may have waited, or loaded code. `None`:
-    /// no such call was recorded.
+    /// Lower quartile of the durations of calls that launch one kernel. Longer ones may have waited or loaded
+    /// code. `None`: no such call was recorded.
     pub usual_call_ns: Option<i64>,
-    /// Of each kernel start and end of its call.
     calls: Vec<(i64, i64)>,
-    /// The shortest time from the return of a call to the start of its kernel.
     pub least_way_ns: Option<i64>,
-    /// Multiprocessors of the smallest device, where they are recorded.
+    /// Multiprocessors of the smallest device; `None`: not recorded.
     pub multiprocessors: Option<i64>,
 }
 
-/// Numbers of groups by the names in them.
 struct Numbers<'a> {
     groups: &'a NameGroups,
     by_name: BTreeMap<String, u32>,
@@ -266,7 +248,6 @@ impl Device {
         number
     }
 
-    /// Devices with kernels, by number.
     pub fn devices(&self) -> Vec<i64> {
         let mut out: Vec<i64> = self
             .work
@@ -279,12 +260,11 @@ impl Device {
         out
     }
 
-    /// Returns whether work is on record without its device.
     pub fn has_unknown(&self) -> bool {
         self.work.iter().any(|work| work.device.is_none())
     }
 
-    /// Times of the wanted work of a device; without a device, of all of them.
+    /// Times of work that `wanted` accepts, on `device`; `None`: on all devices.
     pub fn busy(&self, device: Option<i64>, wanted: impl Fn(&Work) -> bool) -> IntervalSet<i64> {
         let of = self
             .work
@@ -293,7 +273,6 @@ impl Device {
         of.map(|work| (work.start_ns, work.end_ns)).collect()
     }
 
-    /// Returns whether a host wait of a rank for a device returned within these times.
     pub fn has_wait_ending(&self, rank: u64, from_ns: i64, until_ns: i64) -> bool {
         let Some(returns_ns) = self.returns_ns.get(&rank) else {
             return false;
@@ -302,13 +281,12 @@ impl Device {
         returns_ns.get(at).is_some_and(|end| *end <= until_ns)
     }
 
-    /// The name of a piece of work.
     pub fn name(&self, work: &Work) -> &str {
         &self.names[work.name as usize]
     }
 }
 
-/// Without launches of graphs, whose calls launch many kernels.
+/// Leaves out graph launches: one call launches many kernels.
 fn usual_call_ns(mut calls: Vec<(i64, i64)>) -> Option<i64> {
     calls.sort_unstable();
     let single = calls.chunk_by(|a, b| a == b).filter(|of| of.len() == 1);
@@ -317,12 +295,11 @@ fn usual_call_ns(mut calls: Vec<(i64, i64)>) -> Option<i64> {
     times.get(times.len().saturating_sub(1) / 4).copied()
 }
 
-/// The name of a device as tables call it, also of one that is not recorded.
+/// The device's name in tables; `a GPU` if none was recorded.
 pub fn name_of(device: Option<i64>) -> String {
     device.map_or_else(|| "a GPU".to_owned(), device_name)
 }
 
-/// The condition of SQL that rows of it meet.
 pub fn condition(device: Option<i64>) -> String {
     device.map_or_else(
         || "device IS NULL".to_owned(),
@@ -330,7 +307,7 @@ pub fn condition(device: Option<i64>) -> String {
     )
 }
 
-/// `gpu0`, as tables call it; of a rank `rank 1 gpu0`.
+/// `gpu0`, or `rank 1 gpu0` in a run of several ranks.
 pub fn device_name(device: i64) -> String {
     match (device >> 16, device & 0xffff) {
         (0, device) => format!("gpu{device}"),

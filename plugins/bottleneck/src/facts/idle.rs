@@ -21,19 +21,19 @@ use trueno_plugin::rank;
 use super::device::{Wait, Work, device_name};
 use super::{Bricks, Device, Window};
 
-/// A wait that began within so many usual calls of the call of a copy waited for that copy.
+/// A wait that begins within this many usual calls after a copy call returned is a wait for that copy.
 const AT_ONCE_CALLS: i64 = 4;
-/// A launch that began within so many usual calls before the device fell idle was still under way.
+/// A launch within this many usual calls before the device became idle was still on its way.
 const LAUNCH_CALLS: i64 = 2;
-/// The host that takes so many usual calls before it launches prepares.
+/// If the host takes this many usual calls before it launches, it is preparing work.
 const PREPARE_CALLS: i64 = 40;
-/// A launch that has returned is on its way for twice as long as the quickest, for no less than 4 and no more than 20 usual calls.
+/// How long a launch may be on its way after it returned: twice the shortest such time, clamped to this range of
+/// usual calls.
 const WAY_CALLS: (i64, i64) = (4, 20);
-/// A call that launches, where none is recorded.
+/// Launch call duration if none was recorded.
 const CALL_NS: i64 = 5_000;
 
-/// Times and sizes in the table of the module; times are those that a user sets, or multiples of the usual call that launches
-/// work.
+/// Limits in the module's table that a user may set. Times that are `None` are derived from the usual launch call.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub launch_ns: Option<i64>,
@@ -41,7 +41,6 @@ pub struct Limits {
     pub read_back_bytes: u64,
 }
 
-/// Times on the scale of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     pub launch_ns: i64,
@@ -66,7 +65,6 @@ impl Scale {
     }
 }
 
-/// See the table of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
     Device,
@@ -78,7 +76,6 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// All variants, in the order of tables.
     pub const ALL: [Self; 6] = [
         Self::Device,
         Self::Loader,
@@ -96,21 +93,15 @@ impl Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
     pub device: i64,
-    /// Start of the gap.
     pub start_ns: i64,
-    /// End of the gap.
     pub end_ns: i64,
-    /// Cause of the gap.
     pub cause: Cause,
-    /// Of this the host held back nothing: the part before its wait returned.
+    /// The part of the gap before the host's wait returned; it is not the host's fault.
     pub held_ns: i64,
-    /// The wait that held the host, where there was one.
     pub wait: Option<u64>,
-    /// The copy that the host waited for: the wait itself, or what it waited for at once.
+    /// The copy that the host waited for: the wait itself, or the copy launched just before the wait.
     pub copy: Option<u64>,
-    /// The work it went on with.
     pub next: u64,
-    /// True if that was a transfer.
     pub next_is_copy: bool,
 }
 
@@ -120,12 +111,10 @@ impl Gap {
     }
 }
 
-/// All gaps of all devices.
 #[derive(Clone, Debug, Default)]
 pub struct Idle {
-    /// Gaps by device and time.
     pub gaps: Vec<Gap>,
-    /// By device: from its first work to its last, and how long of that it was busy.
+    /// Device, start of its first work, end of its last work, and its busy time in between.
     pub spans: Vec<(i64, i64, i64, i64)>,
 }
 
@@ -171,7 +160,6 @@ impl Idle {
         out
     }
 
-    /// Gaps of a device by cause: how many, how long.
     pub fn total(&self, device: i64, cause: Cause) -> (u64, i64) {
         let gaps = self
             .gaps
@@ -182,7 +170,6 @@ impl Idle {
         })
     }
 
-    /// Busy time of a device.
     pub fn busy_ns(&self, device: i64) -> i64 {
         self.spans
             .iter()
@@ -195,10 +182,9 @@ impl Idle {
     }
 }
 
-/// A wait or a copy that holds the host: start, end, row, and the copy that it is or waits for.
+/// A wait or blocking copy of the host: start, end, id, and the copy that it is or waits for.
 type Hold = (i64, i64, u64, Option<u64>);
 
-/// All of them, by end.
 fn holds(device: &Device, at_once_ns: i64) -> Vec<Hold> {
     let waits = device.waits.iter().filter(|wait| !wait.is_join);
     let mut waits: Vec<&Wait> = waits.collect();
@@ -225,7 +211,7 @@ fn holds(device: &Device, at_once_ns: i64) -> Vec<Hold> {
     out
 }
 
-/// For each wait the work that its rank had asked for last, since the wait before; `waits` are sorted by rank and start.
+/// For each wait, the last work that its rank launched since the wait before. `waits` are sorted by rank and start.
 fn asked_last<'d>(device: &'d Device, waits: &[&Wait]) -> Vec<Option<&'d Work>> {
     let mut out: Vec<Option<(i64, &Work)>> = vec![None; waits.len()];
     if waits.is_empty() {

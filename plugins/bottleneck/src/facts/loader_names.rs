@@ -1,7 +1,7 @@
 //! Names of bricks that get input.
 
-/// Words in names of bricks that get input. Others can have the category `data loading`. The input `loader_rows` looks
-/// for the same.
+/// Words in names of bricks that load input. Bricks with other names can use the category `data loading`. Keep in
+/// step with the input `loader_rows`.
 const LOADER_WORDS: [&str; 8] = [
     "load",
     "loader",
@@ -13,14 +13,14 @@ const LOADER_WORDS: [&str; 8] = [
     "read",
 ];
 
-/// Words beside `input` where input is read: alone it is what a layer works on (`input_layernorm`).
+/// `input` counts only together with one of these words: alone it is a layer's argument (`input_layernorm`).
 const BESIDE_INPUT: [&str; 7] = ["get", "next", "wait", "await", "pipeline", "queue", "batch"];
 
-/// Words beside `load` where nothing is read.
+/// `load` does not count together with one of these words.
 const BESIDE_LOAD: [&str; 4] = ["balance", "balancing", "imbalance", "store"];
 
-/// True of the name of something that gets input: one of its words is a loader's. Names of stack frames
-/// (`dir/file.py(12): read`, `a::read`) say what code is called, not what the program does with it.
+/// Returns whether a word of the name says that it loads input. Names of stack frames (`dir/file.py(12): read`,
+/// `a::read`) do not count: they say which code ran, not what for.
 pub fn is_loader(name: &str) -> bool {
     if name.contains(['/', '(', '<']) || name.contains("::") || name.contains(".py") {
         return false;

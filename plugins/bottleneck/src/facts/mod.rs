@@ -32,37 +32,26 @@ use trueno_analysis::intervals::IntervalSet;
 use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, Table, rank};
 
-/// Facts of a run.
 #[derive(Debug)]
 pub struct Facts {
-    /// Groups of names that hold ids; all names here are those of groups, but for those of tensors and their bricks.
+    /// Groups of names with ids in them. All names here are group names, except those of tensors and their
+    /// bricks.
     pub name_groups: NameGroups,
-    /// The part of the run that is looked at.
     pub window: Window,
     pub producer: Producer,
-    /// The critical path, and what it predicts.
     pub path: Path,
     pub device: Device,
-    /// Causes of their idle time.
     pub idle: Idle,
-    /// Times that are long or short in this run.
     pub scale: Scale,
-    /// Names of bricks and calls.
     pub bricks: Bricks,
-    /// Tasks on threads, and who waited for them.
     pub tasks: Tasks,
     pub roof: Roof,
-    /// Warm-up and slow iterations.
     pub steps: Steps,
-    /// Tensors of bricks that differ from the baseline's, by name of the brick.
+    /// By brick: the number of tensors that differ from the baseline.
     pub diverged: BTreeMap<String, u64>,
-    /// Checksums with the bricks they were taken in.
     pub tensors: Vec<Tensor>,
-    /// Arrivals of ranks in collectives.
     pub ranks: Ranks,
-    /// `memory.growth`.
     pub growth: Table,
-    /// `memory.fragmentation`.
     pub fragmentation: Table,
 }
 
@@ -100,8 +89,9 @@ impl Facts {
         })
     }
 
-    /// Time of the path's unexplained waits that device work of these times may have filled: a wait that
-    /// names no stream is `sync_wait` on the path, and what the host waited for is what ran. Of a device the waits of its rank.
+    /// Time of unexplained waits on the path that device work at `times` may account for. A wait that names no
+    /// stream is `sync_wait` on the path, and the host waited for whatever ran. With a device, only waits of
+    /// its rank count.
     pub fn waited_ns(&self, times: &IntervalSet<i64>, device: Option<i64>) -> i64 {
         let rank = device.map(|device| rank::of_place(device).0);
         let of_rank = |id: u64| rank.is_none() || i64::try_from(rank::of_key(id)).ok() == rank;
@@ -111,7 +101,7 @@ impl Facts {
         waits.common_ns(times).min(self.path.kind_ns("sync_wait"))
     }
 
-    /// The most that a fix can save that makes less of something: devices are to do what they do all the same.
+    /// Upper bound of what a fix can save that removes `without`. Devices still have to do their work.
     pub fn most_ns(&self, without: &Without<'_>) -> i64 {
         let busy = self.idle.spans.iter().map(|span| span.3).max();
         let busy_ns = busy.filter(|_| without.keeps_devices_busy()).unwrap_or(0);
@@ -119,25 +109,22 @@ impl Facts {
         self.path.without_ns(without).min(idle_ns).max(0)
     }
 
-    /// The category of work of a device: that of the brick it was asked for in; where that has none, its own.
+    /// Category of device work: that of the brick in which it was launched, else its own.
     pub fn category(&self, work: &Work) -> Option<&str> {
         let of = |number: u32| self.category_of(&self.device.names[number as usize]);
         let own = || work.is_kernel().then(|| of(work.name)).flatten();
         work.within.and_then(of).or_else(own)
     }
 
-    /// The category of a name; `None` for those that `category` makes up where there is none.
     pub fn category_of(&self, name: &str) -> Option<&str> {
         let category = self.bricks.categories.get(name)?;
         Self::is_category(category).then_some(category)
     }
 
-    /// Returns whether it is one that `category` did not make up.
     pub fn is_category(category: &str) -> bool {
         !["uncategorised", "outside bricks", "waiting", ""].contains(&category)
     }
 
-    /// Evidence of so many rows at these times.
     pub fn evidence(&self, rows: u64, times: &IntervalSet<i64>) -> Evidence {
         let evidence = Evidence::new(rows, times.total_ns());
         if self.steps.is_in_one(times) {
@@ -155,7 +142,6 @@ impl Facts {
         evidence.is_enough(self.window.wall_ns)
     }
 
-    /// A part of the window, as a share.
     pub fn share(&self, ns: i64) -> f64 {
         if self.window.wall_ns > 0 {
             ns as f64 / self.window.wall_ns as f64

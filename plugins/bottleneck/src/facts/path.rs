@@ -6,72 +6,57 @@ use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run, Table};
 
-/// Gain from less time of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opportunity {
-    /// Time on the path, with what belongs to it.
+    /// Time on the path, including what is attributed to the name.
     pub path_ns: i64,
-    /// Gains of half of it and of all of it; `None`: not computed.
+    /// Gains if the name took half its time and if it took none; `None`: not computed.
     pub gains_ns: Option<(i64, i64)>,
 }
 
-/// What a fix makes less of, at most to nothing.
 #[derive(Clone, Debug)]
 pub enum Without<'a> {
-    /// Recorded work of hosts.
     Host,
-    /// The same, before a device first works.
     HostBeforeDevices,
-    /// Waits of hosts.
     Waits,
-    /// Copies, and the calls that make them.
+    /// Copies and the calls that start them.
     Copies,
     Communication,
-    /// Elementwise kernels and operators.
     Elementwise,
     Names(Vec<&'a str>),
-    /// Of what no prediction is made.
+    /// There is no prediction, so the gain has no bound.
     Unbounded,
 }
 
 impl Without<'_> {
-    /// Returns whether devices do all that they do without it as well.
     pub fn keeps_devices_busy(&self) -> bool {
         matches!(self, Self::Host | Self::HostBeforeDevices | Self::Waits)
     }
 }
 
-/// A piece of the path, or the sum of short ones that are not listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub kind: String,
-    /// Name of what ran or was held up.
     pub name: Option<String>,
-    /// The rank of its lane; `None`: a sum, or of a lane without rows on the path.
+    /// Rank of its lane; `None`: a sum, or a lane without rows on the path.
     pub rank: Option<i64>,
-    /// Start; of a sum, that of the first of its pieces.
+    /// For a sum, the start of its first piece.
     pub start_ns: i64,
     pub dur_ns: i64,
 }
 
-/// The critical path by kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// True if there is one.
     pub is_known: bool,
-    /// Time by kind of piece.
     pub kinds: BTreeMap<String, i64>,
-    /// Own time of names: name, kind, category; the longest first.
+    /// Own time by name, longest first: name, kind, category, nanoseconds.
     pub names: Vec<(String, String, Option<String>, i64)>,
-    /// Pieces in the order of time.
     pub pieces: Vec<Piece>,
-    /// Opportunities by name.
     pub opportunities: BTreeMap<String, Opportunity>,
-    /// By target, how much shorter the window would be without it.
     without: BTreeMap<String, i64>,
-    /// Work of the path while every other lane idled: name, category, time.
+    /// Work on the path while all other lanes were idle: name, category, nanoseconds.
     pub alone: Vec<(String, String, i64)>,
-    /// Gains of names at their roofs, by source and name.
+    /// Gains if a name reached its roof, by source and name.
     pub at_roof: BTreeMap<(String, String), i64>,
 }
 
@@ -147,12 +132,11 @@ impl Path {
         Ok(out)
     }
 
-    /// Time of one kind of piece.
     pub fn kind_ns(&self, kind: &str) -> i64 {
         self.kinds.get(kind).copied().unwrap_or(0)
     }
 
-    /// Work of the path before a time; where its pieces are not known, no more than all of its work.
+    /// Work on the path before `until_ns`; without pieces, all work on the path.
     pub fn work_before_ns(&self, until_ns: i64) -> i64 {
         if self.pieces.is_empty() {
             return self.kind_ns("work");
@@ -162,7 +146,6 @@ impl Path {
         pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
     }
 
-    /// Pieces of work of a name that begin within a time.
     pub fn work_between(
         &self,
         name: &str,
@@ -175,7 +158,7 @@ impl Path {
         })
     }
 
-    /// The name with most work on the path within times, among those that `counts`, and how long it is.
+    /// The name with the most work on the path within `times`, among those that `counts` accepts, and its time.
     pub fn most_within(
         &self,
         times: &IntervalSet<i64>,
@@ -200,7 +183,7 @@ impl Path {
             .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
     }
 
-    /// Time on the path of a name and what belongs to it.
+    /// Time of a name on the path, including what is attributed to it.
     pub fn name_ns(&self, name: &str) -> i64 {
         let own = || {
             let of_name = self
@@ -214,8 +197,8 @@ impl Path {
             .map_or_else(own, |one| one.path_ns)
     }
 
-    /// Own time on the path of a name by category, without that of what is nested in it; of a path that is not there by names,
-    /// [`Self::name_ns`] in `category`.
+    /// Own time of a name on the path by category, without nested calls. If the path is not known by names,
+    /// [`Self::name_ns`] under `category`.
     pub fn own_ns<'a>(&'a self, name: &str, category: Option<&'a str>) -> Vec<(&'a str, i64)> {
         if self.names.is_empty() {
             return category
@@ -229,8 +212,7 @@ impl Path {
             .collect()
     }
 
-    /// The most that any fix can save that makes less of something: the gain if there were none of it. Without that prediction no
-    /// bound.
+    /// Upper bound of the gain from removing this entirely; `i64::MAX` without a prediction.
     pub fn without_ns(&self, without: &Without<'_>) -> i64 {
         let of = |target: &str| self.without.get(target).copied().unwrap_or(i64::MAX);
         match without {
@@ -248,14 +230,14 @@ impl Path {
         }
     }
 
-    /// The most that any fix of a name can save; without a prediction no bound.
+    /// Upper bound of the gain from any fix of a name; `i64::MAX` without a prediction.
     pub fn most_of_name_ns(&self, name: &str) -> i64 {
         let gains = self.opportunities.get(name).and_then(|one| one.gains_ns);
         gains.map_or(i64::MAX, |(_, all_ns)| all_ns)
     }
 
-    /// Gain end to end from a share less of a name: between the computed gains of nothing, half
-    /// and all of it; where those were not computed, that share of its time on the path.
+    /// Gain of the whole run if `name` took the share `less` less time. Interpolates between the gains computed
+    /// for nothing, half and all of it; without them, that share of its time on the path.
     pub fn gain_ns(&self, name: &str, less: f64) -> i64 {
         let less = less.clamp(0.0, 1.0);
         match self.opportunities.get(name).and_then(|one| one.gains_ns) {

@@ -4,15 +4,12 @@ use trueno_plugin::Table;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Producer {
-    /// The profiler of PyTorch, Kineto.
     PyTorch,
-    /// This project's recorder, or any other tool.
     #[default]
     Other,
 }
 
 impl Producer {
-    /// Of table `run`.
     pub fn of_run(table: &Table) -> Self {
         let source = table.text("clock_source").ok();
         match source.and_then(|source| source.iter().flatten().next()) {
@@ -21,7 +18,6 @@ impl Producer {
         }
     }
 
-    /// Advice in the words of PyTorch, or in general ones.
     pub fn advice(self, pytorch: &str, general: &str) -> String {
         match self {
             Self::PyTorch => pytorch,

@@ -2,46 +2,39 @@
 
 use trueno_plugin::{Result, Run};
 
-/// The re-timing of recorded durations may miss the recorded steps by so much.
+/// Largest relative error between re-timed and recorded steps at which re-timing is trusted.
 const MAX_ERROR: f64 = 0.05;
 
-/// One rank in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Number of the collective.
     pub instance: u64,
     pub rank: u64,
     pub id: u64,
     pub arrive_ns: i64,
     pub leave_ns: i64,
-    /// Its wait for the last; `None`: who was last cannot be told.
+    /// Time it waited for the last rank; `None`: the last rank is unknown.
     pub waited_ns: Option<i64>,
-    /// The last to come; `None`: cannot be told.
+    /// The last rank to arrive; `None`: unknown.
     pub last: Option<u64>,
-    /// No communicator was stated: names and order matched it.
+    /// No communicator was recorded, so the collective was matched by names and order.
     pub is_inferred: bool,
 }
 
-/// All of them, and why ranks were last.
 #[derive(Debug, Default)]
 pub struct Ranks {
-    /// By collective and rank.
     pub arrivals: Vec<Arrival>,
-    /// Rank, cause and name with the most of it, the longest waits first.
+    /// Rank, cause and the name that contributes most; longest waits first.
     pub causes: Vec<(u64, String, Option<String>)>,
-    /// The job is a pipeline of stages.
     pub is_pipeline: bool,
-    /// Re-timing the job gives its steps: it tells what ranks cost.
+    /// Re-timing reproduces the recorded steps, so its gains can be used.
     pub is_retimed: bool,
-    /// What the job would save, by re-timing, if no transfer took time.
+    /// Re-timed gain if no transfer took time.
     pub without_transfers_ns: Option<i64>,
-    /// The same, if all ranks of a stage took equally long.
+    /// Re-timed gain if all ranks of a stage took equally long.
     pub alike_ns: Option<i64>,
-    /// What slows it down, by re-timing.
     pub job_causes: Vec<JobCause>,
 }
 
-/// A cause of plugin `stragglers`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobCause {
     pub name: String,

@@ -7,55 +7,47 @@ use trueno_plugin::{Result, Run};
 
 use super::bricks::count;
 
-/// A row of `roofline.points` below its roof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     pub source: String,
     pub name: String,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
-    /// Provenance of its work: declared, measured.
+    /// Where its work comes from: `declared` or `measured`.
     pub provenance: String,
-    /// Assumption about the ceilings where they were not recorded.
+    /// What was assumed about ceilings that were not recorded.
     pub assumed: Option<String>,
-    /// Threads of the ceilings.
     pub threads: Option<i64>,
     pub calls: u64,
     pub dur_ns: i64,
     pub intensity: f64,
     pub flops_per_s: f64,
     pub bytes_per_s: f64,
-    /// True if the memory's roof is the lower one.
     pub is_memory: bool,
-    /// Share of the roof.
     pub efficiency: f64,
     pub doubt: Option<String>,
 }
 
-/// A row of which most calls lie above the roof, which can hold none of them.
+/// A name most of whose calls lie above the roof, which therefore cannot be their limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AboveRoof {
     pub name: String,
-    /// The level of memory, where its roof is the lower one; `None`: that of the arithmetic is.
+    /// Memory level whose roof is the lower one; `None`: the compute roof is.
     pub memory: Option<String>,
     pub calls: u64,
-    /// Number of calls above it.
     pub above: u64,
     pub dur_ns: i64,
 }
 
-/// Rooflines of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Roof {
-    /// Valid points, the most time first.
     pub points: Vec<Point>,
-    /// Rows above their roofs, the most time first.
     pub above: Vec<AboveRoof>,
-    /// Rows without a place below a roof.
+    /// Number of rows without a position relative to a roof.
     pub without: u64,
-    /// Efficiency of operators, with their time on devices.
+    /// Operators: name, device time, efficiency.
     pub operators: Vec<(String, i64, f64)>,
-    /// Time for each miss of the last cache, by name, in nanoseconds: where misses were counted.
+    /// Nanoseconds per last-level cache miss by name, where misses were counted.
     pub ns_per_miss: BTreeMap<String, f64>,
 }
 

@@ -9,35 +9,29 @@ use trueno_plugin::{Result, Run};
 use super::Window;
 use super::bricks::count;
 
-/// An iteration that took longer than the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowIteration {
     pub range: (i64, i64),
-    /// The name that made it so, and by how much; `None`: no name did.
+    /// The name that caused it, and its excess in nanoseconds; `None`: no single name did.
     pub by: Option<(String, f64)>,
 }
 
-/// Iterations of all series.
 #[derive(Clone, Debug, Default)]
 pub struct Steps {
-    /// Start of the first steady state; `None`: there is none, or that cannot be told.
+    /// `None`: there is no steady state, or it is unknown.
     pub steady_ns: Option<i64>,
     pub warm_up: IntervalSet<i64>,
-    /// Iterations of warm-up.
     pub warming: u64,
     pub steady: u64,
-    /// Times of steady iterations.
     steady_times: IntervalSet<i64>,
-    /// The slow ones among the steady.
     pub slow: Vec<SlowIteration>,
     slow_times: IntervalSet<i64>,
-    /// Iterations of the series that has the most of them, inside the window.
+    /// Iterations of the longest series, clipped to the window.
     ranges: Vec<(i64, i64)>,
 }
 
-/// So many iterations show that something recurs, or that it does not.
 const MIN_RECURRING: usize = 3;
-/// Of the time in iterations, what one of them has of something that does not recur.
+/// If one iteration has at least this share of the time, it does not recur.
 const MOSTLY_IN_ONE: f64 = 0.75;
 
 impl Steps {
@@ -95,7 +89,7 @@ impl Steps {
         Ok(out)
     }
 
-    /// True if nearly all of `times` that lies in iterations lies in one of several.
+    /// Returns whether nearly all of `times` inside iterations is in a single one.
     pub fn is_in_one(&self, times: &IntervalSet<i64>) -> bool {
         let each = self.ranges.iter();
         let each: Vec<i64> = each
@@ -106,14 +100,15 @@ impl Steps {
         each.len() >= MIN_RECURRING && most_ns as f64 >= MOSTLY_IN_ONE * all_ns.max(1) as f64
     }
 
-    /// Share of `times` before the steady state; `None`: that is not known, or they are empty.
+    /// Share of `times` before the steady state; `None`: unknown, or `times` is empty.
     pub fn before_steady(&self, times: &IntervalSet<i64>) -> Option<f64> {
         let (steady_ns, all_ns) = (self.steady_ns?, times.total_ns());
         let before_ns = times.within_ns(i64::MIN, steady_ns);
         (all_ns > 0).then(|| before_ns as f64 / all_ns as f64)
     }
 
-    /// Of the time that `times` have in steady iterations the share in slow ones, and what share of all steady time those are.
+    /// Two shares: of `times` in steady iterations, the part in slow ones; and of all steady time, the part in
+    /// slow ones.
     pub fn in_slow(&self, times: &IntervalSet<i64>) -> Option<(f64, f64)> {
         let of_steady = times.common_ns(&self.steady_times);
         let (slow_ns, all_ns) = (self.slow_times.total_ns(), self.steady_times.total_ns());
@@ -126,7 +121,6 @@ impl Steps {
         })
     }
 
-    /// Number of slow iterations that a name caused, and their excess together.
     pub fn caused_by(&self, name: &str) -> Option<(u64, f64)> {
         let of = self.slow.iter().filter_map(|slow| slow.by.as_ref());
         let of = of.filter(|by| by.0 == name);

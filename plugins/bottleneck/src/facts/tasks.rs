@@ -7,11 +7,9 @@ use trueno_plugin::{Result, Run, rank};
 
 use super::Window;
 
-/// A piece of work on a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     pub id: u64,
-    /// The row that it belongs to.
     pub parent: Option<u64>,
     pub name: String,
     pub thread: i64,
@@ -25,13 +23,12 @@ impl Task {
     }
 }
 
-/// All tasks of the window.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     pub tasks: Vec<Task>,
-    /// Rows of waits of which it is on record what they waited for, in the window or out of it.
+    /// Ids of waits for which it is recorded what they waited for, in the window or outside.
     pub explained_waits: BTreeSet<u64>,
-    /// Waits for tasks: row, start, end, tasks as places in `tasks`.
+    /// Waits for tasks: id, start, end, indexes into `tasks`.
     pub joins: Vec<(u64, i64, i64, Vec<usize>)>,
 }
 
@@ -89,7 +86,6 @@ impl Tasks {
         Ok(out)
     }
 
-    /// The most tasks of one rank that ran at once.
     pub fn most_at_once(&self) -> usize {
         let ranks: BTreeSet<u64> = self
             .tasks
@@ -119,8 +115,8 @@ impl Tasks {
         most.max().unwrap_or(0).max(0) as usize
     }
 
-    /// Tasks that belong together: those that one wait waited for; where no wait says so, those of one parent and
-    /// one kind of name that began before the first of them ended. With when somebody could go on.
+    /// Groups of tasks and when the wait for each ended. A group is what one wait waited for. Without recorded
+    /// joins, it is tasks of one parent and stem that began before the first of them ended.
     pub fn groups(&self) -> Vec<(Vec<usize>, i64)> {
         if !self.joins.is_empty() {
             let joins = self.joins.iter().filter(|join| join.3.len() > 1);
@@ -161,7 +157,7 @@ impl Tasks {
     }
 }
 
-/// A name without its numbers: `head 3` and `head 4` are of one kind.
+/// The name without digits, so that `head 3` and `head 4` are the same.
 pub fn stem(name: &str) -> String {
     name.chars()
         .filter(|letter| !letter.is_ascii_digit())

@@ -5,19 +5,17 @@ use trueno_plugin::{Result, Run};
 
 use super::Producer;
 
-/// Start and end of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {
     pub from_ns: i64,
     pub until_ns: i64,
     pub wall_ns: i64,
-    /// True if it is not the whole run.
     pub is_part: bool,
-    /// Cost of a span for the program, where the recorder measured it.
+    /// Measured cost of recording one span; `None`: not measured.
     pub cost_ns_per_span: Option<f64>,
-    /// Processors of the machine, of ranks those of each; `None`: not known, or not the same.
+    /// Processors of the machine, or of each rank's; `None`: unknown or different between ranks.
     pub processors: Option<u64>,
-    /// Ranks of the run; 0: it is not one of several.
+    /// Number of ranks; 0 if the run is not distributed.
     pub ranks: usize,
     pub producer: Producer,
 }
@@ -59,24 +57,23 @@ impl Window {
         })
     }
 
-    /// Of a number in all ranks what one rank has on average.
     pub fn per_rank(&self, n: u64) -> u64 {
         n / self.ranks.max(1) as u64
     }
 
-    /// Part of an interval that lies inside; `None`: nothing.
+    /// Clips an interval to the window; `None`: nothing remains.
     pub fn cut(&self, start_ns: i64, end_ns: i64) -> Option<(i64, i64)> {
         let (from_ns, until_ns) = (self.from_ns, self.until_ns);
         Part { from_ns, until_ns }.clip(start_ns, end_ns)
     }
 
-    /// Part of a row that lies inside; `None`: nothing, or its times are not known.
+    /// Clips a row to the window; `None`: nothing remains, or its times are unknown.
     pub fn row(&self, start_ns: Option<i64>, dur_ns: Option<i64>) -> Option<(i64, i64)> {
         let (start_ns, dur_ns) = start_ns.zip(dur_ns)?;
         self.cut(start_ns, start_ns.saturating_add(dur_ns))
     }
 
-    /// A condition of SQL that rows of the window meet; empty for the whole run.
+    /// SQL condition for rows in the window, after `lead`; empty for the whole run.
     pub fn sql(&self, lead: &str) -> String {
         if self.is_part {
             format!(

@@ -17,12 +17,11 @@ use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{bytes, count, percent};
 
-/// The host waits in copies, and launches only afterwards.
+/// The host blocks in copies and launches kernels only afterwards.
 pub const CLASS: Class =
     Class::new("blocking_copies", 5).explaining(&["sync_bound", "launch_bound", "serialisation"]);
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct BlockingCopies {
     }
 }

@@ -14,16 +14,14 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::percent;
 
-/// More that could run than processors.
+/// More threads are ready to run than there are processors.
 pub const CLASS: Class = Class::new("busy_machine", 5).explaining(&["sync_bound"]);
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct BusyMachine {
     }
 }
 
-/// Time on the critical path in which a thread could have run.
 pub fn runnable_ns(facts: &Facts) -> i64 {
     let rows = facts.path.names.iter();
     let rows = rows.filter(|row| row.0 == "runnable" && row.1 == "sync_wait");

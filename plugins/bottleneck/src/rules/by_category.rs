@@ -18,23 +18,21 @@ use crate::options::thresholds;
 use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
 use crate::wording::{count, many, percent, short, time};
 
-/// Part of a finding that is in a category.
 #[derive(Default)]
 struct Part<'a> {
     n: u64,
     ns: i64,
-    /// Its times; empty: not known.
+    /// Empty if unknown.
     times: Vec<(i64, i64)>,
     gaps: Vec<&'a Gap>,
     rows: Vec<(i64, u64)>,
     names: Vec<&'a str>,
 }
 
-/// By category; of what has none under the empty name.
+/// Parts by category; work without a category is under the empty name.
 type Parts<'a> = BTreeMap<&'a str, Part<'a>>;
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct CategoryParts {
     }
 }
@@ -60,7 +58,7 @@ impl Rule for CategoryParts {
     }
 }
 
-/// `by category 62 % Attention, 30 % FFN, 8 % without one`.
+/// For example `by category 62 % Attention, 30 % FFN, 8 % without one`.
 fn shares(parts: &Parts<'_>, all_ns: i64) -> String {
     let mut rows: Vec<_> = parts.iter().collect();
     rows.sort_by_key(|(name, part)| (name.is_empty(), std::cmp::Reverse(part.ns), **name));
@@ -187,7 +185,6 @@ fn by_alone(facts: &Facts) -> Parts<'_> {
     out
 }
 
-/// The rows of a part that have the most time.
 fn rows_sql(facts: &Facts, code: &str, part: &mut Part<'_>) -> String {
     part.rows
         .sort_by_key(|(ns, id)| (std::cmp::Reverse(*ns), *id));

@@ -6,20 +6,16 @@ use super::Options;
 use crate::facts::Facts;
 use crate::wording::quoted;
 
-/// Calls of some names.
 pub struct CallsBetween<'f> {
-    /// All calls of these names, on the path or not.
     pub calls: u64,
-    /// Names with time on the path, the longest first.
+    /// Names with time on the path, longest first.
     pub names: Vec<&'f str>,
-    /// Their time on the path.
     pub path_ns: i64,
-    /// When they are on the path.
     pub times: IntervalSet<i64>,
 }
 
 impl<'f> CallsBetween<'f> {
-    /// `None`: fewer than `least_gaps` calls, none on the path, or no device.
+    /// Returns `None` if there are fewer than `least_gaps` calls, none is on the path, or there is no device.
     pub fn find(facts: &'f Facts, options: &Options, is_of: impl Fn(&str) -> bool) -> Option<Self> {
         let spans = &facts.idle.spans;
         let first_ns = spans.iter().map(|span| span.1).min()?;
@@ -51,7 +47,6 @@ impl<'f> CallsBetween<'f> {
         .filter(|found| !found.names.is_empty())
     }
 
-    /// A query that shows the calls.
     pub fn sql(&self, facts: &Facts) -> String {
         let names: Vec<String> = self.names.iter().map(|name| quoted(name)).collect();
         format!(

@@ -17,7 +17,7 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, quoted, short, time};
 
-/// Of the time that a category has in points, what a class must have.
+/// Share of a category's time in points that a class must have.
 const MIN_CLASS_SHARE: f64 = 0.5;
 
 #[derive(Default)]
@@ -29,7 +29,6 @@ struct Sum<'a> {
 }
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct Categories {
     }
 }

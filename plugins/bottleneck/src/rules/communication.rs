@@ -22,12 +22,11 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};
 
-/// A device communicates, and nothing runs beside it.
+/// A device communicates while nothing else runs on it.
 pub const CLASS: Class = Class::new("exposed_communication", 4).explaining(&["sync_bound"]);
 
 thresholds! {
     pub struct ExposedCommunication {
-        /// Exposed communication below this share of the window is not reported.
         exposed_share: f64 = 0.10,
     }
 }
@@ -119,7 +118,8 @@ impl Rule for ExposedCommunication {
     }
 }
 
-/// Streams that compute, where nearly all communication of a device runs on them.
+/// Compute streams on which a device communicates, if nearly all its communication runs on such streams; else
+/// empty.
 fn shared_streams(
     facts: &Facts,
     device: Option<i64>,
@@ -146,21 +146,20 @@ fn shared_streams(
     }
 }
 
-/// Of communication, the part on streams that compute from which on it is what forbids overlap.
+/// From this share of communication on compute streams, sharing the stream is what prevents overlap.
 const MIN_SHARED: f64 = 0.9;
 
-/// So many calls of a name tell what is usual, and all others together have no more than one part in so many of one that is not.
+/// A single call counts as exceptional if there are at least `MIN_CALLS` calls and all others together take less
+/// than 1 / `OTHERS_PART` of its time.
 const MIN_CALLS: usize = 8;
 const OTHERS_PART: i64 = 10;
 
-/// A call that is no pattern.
 struct OneCall<'f> {
     work: &'f Work,
     calls: usize,
     times: IntervalSet<i64>,
 }
 
-/// The one call that has nearly all of the time that a device communicates.
 fn one_call<'f>(
     facts: &'f Facts,
     device: Option<i64>,
@@ -224,7 +223,7 @@ fn tell_of_one_call(
     .without_gain(facts, Evidence::new(1, ns), severity, verdicts);
 }
 
-/// Times in which a device's rank waited for another in a collective.
+/// Times in which the device's rank waited for another rank in a collective.
 fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> {
     let waits: BTreeMap<u64, i64> = facts
         .ranks
@@ -244,7 +243,7 @@ fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> 
     waited.collect()
 }
 
-/// Communication on the critical path; without a path all of the window.
+/// Communication on the critical path; the whole window if the path is unknown.
 fn path_ns(facts: &Facts) -> i64 {
     if !facts.path.is_known {
         return facts.window.wall_ns;

@@ -17,21 +17,18 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::percent;
 
-/// At the roof of the memory.
 pub const MEMORY_BOUND: Class = Class::new("memory_bound", 0);
 
-/// At the roof of the arithmetic.
 pub const COMPUTE_BOUND: Class = Class::new("compute_bound", 1);
 
-/// Far from its roof, and on the critical path.
 pub const UNOPTIMISED: Class = Class::new("unoptimised", 13);
 
 thresholds! {
-    /// Efficiencies that tell what holds a name below a roof.
     pub struct Compute {
-        /// Efficiency from which on the roof is what holds it.
+        /// From this efficiency on, the roof is the limit.
         near_roof: f64 = 0.6,
-        /// Efficiency below which the roof itself is the goal; above it `near_roof` is.
+        /// Below this efficiency the predicted gain assumes reaching the roof; above it, reaching
+        /// `near_roof`.
         far_roof: f64 = 0.3,
     }
 }
@@ -68,7 +65,7 @@ impl Rule for Compute {
     }
 }
 
-/// Class of a point, and the gain end to end without what holds it.
+/// Class of a point, and the gain of the whole run from fixing it.
 pub fn class_and_gain(facts: &Facts, options: &Options, point: &Point) -> (Class, i64) {
     if point.efficiency >= options.compute.near_roof {
         let gain_ns = facts.path.gain_ns(&point.name, 0.5);

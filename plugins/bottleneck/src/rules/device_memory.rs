@@ -16,7 +16,6 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, short};
 
-/// Devices wait while their memory is taken or given back.
 pub const CLASS: Class = Class::new("device_allocation", 5).explaining(&[
     "serialisation",
     "launch_bound",
@@ -25,7 +24,6 @@ pub const CLASS: Class = Class::new("device_allocation", 5).explaining(&[
 ]);
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct DeviceMemory {
     }
 }

@@ -8,7 +8,6 @@ use crate::facts::{Facts, Without};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::wording;
 
-/// Texts and facts that a rule gives of one bottleneck.
 pub struct Draft {
     pub class: Class,
     pub code: &'static str,
@@ -16,9 +15,8 @@ pub struct Draft {
     pub scope: String,
     pub place: String,
     pub confidence: (Confidence, String),
-    /// The problem, with its figure.
     pub lead: String,
-    /// The fix, as the subject of `saves up to …`; or, without a gain, what to do.
+    /// The fix, as the subject of `saves up to …`; without a gain, what to do.
     pub fix: String,
     pub evidence: String,
     pub assumption: String,
@@ -53,8 +51,9 @@ impl Draft {
         }
     }
 
-    /// A finding with a gain in time, if it is worth a word; no more than the run would save without any of what the fix makes
-    /// less of. Without enough evidence it is of low severity, and no gain is predicted.
+    /// Adds a finding with a predicted gain unless the gain is below `least_share`. The gain is capped by what
+    /// removing `without` entirely would save. With too little evidence the severity is low and no gain is
+    /// predicted.
     pub fn with_gain(
         self,
         facts: &Facts,
@@ -78,7 +77,7 @@ impl Draft {
         });
     }
 
-    /// A finding of something else than time.
+    /// Adds a finding that is not about time; with too little evidence its severity is low.
     pub fn without_gain(
         self,
         facts: &Facts,

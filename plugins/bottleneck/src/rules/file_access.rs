@@ -14,11 +14,9 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, time};
 
-/// Devices wait for files.
 pub const CLASS: Class =
     Class::new("file_access", 6).explaining(&["blocking_copies", "serialisation", "sync_bound"]);
 
-/// Calls that move bytes of files, or open and flush them.
 const CALLS: [&str; 40] = [
     "read",
     "pread",
@@ -63,7 +61,6 @@ const CALLS: [&str; 40] = [
 ];
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct FileAccess {
     }
 }

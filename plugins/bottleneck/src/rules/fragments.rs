@@ -14,23 +14,20 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, percent};
 
-/// Free, of the footprint: from here on next to nothing lives.
 const NOTHING_LIVES: f64 = 0.95;
-/// Free, of the footprint, from which on only the peak counts: free pieces are in nobody's way when most was freed.
+/// From this free share of the footprint on, only the peak counts: once most memory is freed, fragments harm
+/// nobody.
 const MOSTLY_FREED: f64 = 0.75;
-/// Fragmentation from which on even that is in the way everywhere.
+/// Fragmentation from which even mostly freed memory counts.
 const EVERYWHERE: f64 = 0.95;
 
-/// Free memory in pieces.
 pub const CLASS: Class = Class::new("fragmented_memory", 10);
 
 thresholds! {
-    /// Shares of free memory in pieces.
     pub struct Fragmentation {
         /// 1 − largest free piece / free.
         fragmentation: f64 = 0.5,
         free_share: f64 = 0.3,
-        /// Less in pieces is not worth a word.
         least_free_bytes: i64 = 1 << 20,
     }
 }

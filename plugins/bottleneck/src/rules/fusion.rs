@@ -18,14 +18,11 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, time};
 
-/// Kernels that could be one.
 pub const CLASS: Class = Class::new("unfused", 14);
 
-/// The category of such kernels.
 const ELEMENTWISE: &str = "elementwise";
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct Unfused {
     }
 }
@@ -42,7 +39,7 @@ impl Rule for Unfused {
     }
 }
 
-/// Runs of elementwise kernels with equal grids, each by start.
+/// Chains of elementwise kernels with equal grids on one stream, each sorted by start.
 fn chains(facts: &Facts, device: i64) -> Vec<Vec<&Work>> {
     let is_elementwise = |work: &Work| {
         let category = facts.category_of(facts.device.name(work));
@@ -142,7 +139,7 @@ fn of_device(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdi
     .with_gain(facts, options, facts.evidence(fused, &times), (gain_ns, Without::Elementwise), verdicts);
 }
 
-/// `; their operators reach 19 % to 38 % of their roofs`, where that is known.
+/// For example `; their operators reach 19 % to 38 % of their roofs`; empty if unknown.
 fn efficiency(facts: &Facts) -> String {
     let operators = facts.roof.operators.iter();
     let shares = operators.filter(|(name, ..)| facts.category_of(name) == Some(ELEMENTWISE));

@@ -12,20 +12,19 @@ use crate::verdict::Confidence;
 use crate::wording;
 
 thresholds! {
-    /// Number and causes of gaps.
     pub struct Gaps {
-        /// Fewer pieces of evidence are no pattern.
         least_gaps: u64 = 10,
-        /// A launch that began no longer before the device fell idle was still under way; null: two usual calls that launch.
+        /// A launch at most this long before the device became idle was still on its way; null: two usual
+        /// launch calls.
         launch_ns: Option<i64> = None,
-        /// Host time before a launch from which on the host *prepares*, not just launches; null: forty usual calls.
+        /// Host time before a launch from which the host counts as *preparing* work; null: forty usual
+        /// launch calls.
         prepare_ns: Option<i64> = None,
     }
 }
 
-/// The time of the critical path on which no device works or copies: closing gaps of a device cannot save more. Where there are
-/// several ranks, without what is known to be on lanes of other ranks than that of the device.
-/// Without a path all of the window.
+/// Time on the critical path in which no device works or copies: closing a device's gaps cannot save more. With
+/// several ranks, pieces on lanes of other ranks are left out. Without a path, the whole window.
 pub fn host_path_ns(facts: &Facts, device: i64) -> i64 {
     let wall_ns = facts.window.wall_ns;
     if !facts.path.is_known {
@@ -66,7 +65,6 @@ pub fn host_path_ns(facts: &Facts, device: i64) -> i64 {
         .clamp(0, host_ns)
 }
 
-/// `idle 1,312 × sync 13.1 ms, 4 × host 2.0 ms`: causes of gaps other than one.
 pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
     let mut out = Vec::new();
     for cause in Cause::ALL.into_iter().filter(|cause| *cause != not) {
@@ -87,15 +85,15 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
     }
 }
 
-/// Gaps of a cause, by time, and apart from them those that are no pattern: a gap longer than all shorter ones together
-/// happened once.
+/// Gaps of one cause by time: recurring ones, and single ones. A gap longer than all shorter ones together is
+/// single.
 pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> (Vec<&Gap>, Vec<&Gap>) {
     let gaps = facts.idle.gaps.iter();
     let of_cause = gaps.filter(|gap| gap.device == device && gap.cause == cause);
     patterns(of_cause.collect())
 }
 
-/// Recurring gaps of cause `sync`: those behind a copy, or all others.
+/// Recurring gaps of cause `sync`: those that wait for a copy, or all others.
 pub fn gaps_of_waits(facts: &Facts, device: i64, is_behind_copy: bool) -> Vec<&Gap> {
     let gaps = facts.idle.gaps.iter();
     let of_waits = gaps.filter(|gap| gap.device == device && gap.cause == Cause::Sync);
@@ -127,10 +125,8 @@ pub fn times(gaps: &[&Gap]) -> IntervalSet<i64> {
     gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect()
 }
 
-/// Rows of evidence that a query names.
 pub const SHOWN: usize = 20;
 
-/// The work after the longest of gaps.
 pub fn gaps_sql(mut gaps: Vec<&Gap>) -> String {
     gaps.sort_by_key(|gap| (std::cmp::Reverse(gap.dur_ns()), gap.start_ns));
     let is_copy = gaps.first().is_some_and(|gap| gap.next_is_copy);
@@ -150,11 +146,9 @@ pub fn gaps_sql(mut gaps: Vec<&Gap>) -> String {
     )
 }
 
-/// Reason that a gain is no better than a bound.
 pub const NO_PATH: &str =
     "the critical path is not known, so the gain is only bounded by the device's own time";
 
-/// Confidence of what rests on gaps.
 pub fn gap_confidence(facts: &Facts, n: u64, options: &Options) -> (Confidence, String) {
     if !facts.path.is_known {
         (Confidence::Low, NO_PATH.to_owned())

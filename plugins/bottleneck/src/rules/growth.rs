@@ -15,21 +15,17 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, count, time};
 
-/// Live memory grows with the iterations.
 pub const CLASS: Class = Class::new("memory_growth", 11).explaining(&["fragmented_memory"]);
 
 thresholds! {
-    /// Rates of growth, and the memory there is.
     pub struct MemoryGrowth {
-        /// Growth over all iterations / median live bytes.
+        /// Growth over all iterations divided by the median of live bytes.
         growth_share: f64 = 0.1,
-        /// Growth in the window below which severity is low whatever the rate.
+        /// With less growth in the window, severity is low whatever the rate.
         least_growth_bytes: i64 = 1 << 20,
-        /// Memory that is there to be filled, the machine's or the device's, which tables do not tell.
+        /// Memory of the machine or device, which the tables do not contain.
         memory_bytes: Option<i64> = None,
-        /// At the rate of the window memory is full so soon: high severity.
         full_soon_s: f64 = 3_600.0,
-        /// The same for medium severity.
         full_later_s: f64 = 86_400.0,
     }
 }
@@ -135,7 +131,7 @@ impl Rule for MemoryGrowth {
     }
 }
 
-/// Severity of a growth in bytes over the window, and the time until memory is full, in words.
+/// Severity of a growth in bytes over the window, and in words the time until memory is full.
 fn pace(
     facts: &Facts,
     options: &Options,
@@ -179,7 +175,6 @@ fn pace(
     (severity, until)
 }
 
-/// `40 s`, `12 min`, `3.4 h`, `18 days`.
 fn long(seconds: f64) -> String {
     match seconds {
         s if s < 60.0 => format!("{s:.0} s"),

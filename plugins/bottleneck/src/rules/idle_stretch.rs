@@ -20,12 +20,11 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};
 
-/// A device does nothing for long, once.
+/// A device is idle for a long time, once.
 pub const CLASS: Class = Class::new("idle_stretch", 17);
 
 thresholds! {
     pub struct IdleStretch {
-        /// Share of the window from which on a single gap is a finding.
         stretch_share: f64 = 0.10,
     }
 }
@@ -57,19 +56,17 @@ impl Rule for IdleStretch {
     }
 }
 
-/// The work that ended a gap.
 fn next<'f>(facts: &'f Facts, gap: &Gap) -> Option<&'f Work> {
     let mut work = facts.device.work.iter();
     work.find(|work| work.id == gap.next && work.is_kernel() != gap.next_is_copy)
 }
 
-/// True if the work that ended a gap was launched in it, and the device held it for most of the gap.
+/// Returns whether the device caused the gap although the next work was launched during it.
 fn is_after_launch(facts: &Facts, gap: &Gap) -> bool {
     let launch = next(facts, gap).and_then(|work| work.launch);
     gap.cause == Cause::Device && launch.is_some_and(|(called_ns, _)| called_ns >= gap.start_ns)
 }
 
-/// Time of a gap in the call that launched what came next.
 fn in_call_ns(gap: &Gap, next: &Work) -> i64 {
     next.launch.map_or(0, |(from, to)| {
         let until_ns = to.min(gap.end_ns);
@@ -77,8 +74,8 @@ fn in_call_ns(gap: &Gap, next: &Work) -> i64 {
     })
 }
 
-/// Gaps of at least half of which, and no less than `least_ns`, the host was in the first launch of the kernel that ended
-/// them, and how long it was.
+/// Gaps with the time that the host spent in the first launch of the kernel that ended them: at least half of the
+/// gap and at least `least_ns`.
 fn first_launches(facts: &Facts, device: i64, least_ns: i64) -> Vec<(&Gap, i64)> {
     let mut seen = BTreeSet::new();
     let of_device = |work: &&Work| work.device == Some(device) && work.is_kernel();
@@ -107,7 +104,6 @@ fn first_launches(facts: &Facts, device: i64, least_ns: i64) -> Vec<(&Gap, i64)>
     .collect()
 }
 
-/// Many first launches that load their code.
 fn loading(
     facts: &Facts,
     options: &Options,

@@ -20,7 +20,6 @@ use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, time};
 
-/// Threads, streams or ranks wait for the slowest.
 pub const CLASS: Class = Class::new("load_imbalance", 7).explaining(&[
     "sync_bound",
     "serialisation",
@@ -28,9 +27,8 @@ pub const CLASS: Class = Class::new("load_imbalance", 7).explaining(&[
 ]);
 
 thresholds! {
-    /// Unevenness of what is waited for together.
     pub struct Imbalance {
-        /// (longest − mean) / longest from which on it is a finding.
+        /// (longest − mean) / longest from which imbalance is reported.
         imbalance: f64 = 0.15,
     }
 }
@@ -53,7 +51,7 @@ fn add(sums: &mut BTreeMap<i64, i64>, who: i64, ns: i64) {
     *sum = sum.saturating_add(ns);
 }
 
-/// Longest and mean of a group, and which member is the longest.
+/// Longest, mean and the member that is the longest; `None` for fewer than two members.
 fn uneven(sums: &BTreeMap<i64, i64>) -> Option<(i64, i64, i64)> {
     let (who, longest) = sums
         .iter()
@@ -153,8 +151,8 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     .with_gain(facts, options, evidence, (gain_ns.unwrap_or(0), Without::Names(names.into_iter().collect())), verdicts);
 }
 
-/// Time of kernels by whatever runs them: of those that run the same ones as the one with the most, for only they share
-/// a piece of work.
+/// Kernel time by `who`. Keeps only members that share at least half of their kernel names with the busiest one:
+/// others do not split the same work.
 fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i64, i64> {
     let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
     let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
@@ -183,13 +181,11 @@ fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i6
     sums
 }
 
-/// All kernels; `longest_ns` is the time of the member of a group that has most.
 fn kernels(facts: &Facts, longest_ns: i64) -> Evidence {
     let work = facts.device.work.iter().filter(|work| work.is_kernel());
     Evidence::new(work.count() as u64, longest_ns)
 }
 
-/// Names of kernels.
 fn names_of(facts: &Facts, is_its: impl Fn(&Work) -> bool) -> Vec<&str> {
     let work = facts.device.work.iter();
     let own = work.filter(|work| work.is_kernel() && is_its(work));

@@ -18,10 +18,10 @@ use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, time};
 
-/// Share of all waiting that one rank causes, for it to be surely the one.
+/// Share of all waiting that one rank must cause to be named with certainty.
 const MOST: f64 = 0.6;
 
-/// One collective whose last rank is told: its arrivals, by rank.
+/// Arrivals in one collective whose last rank is known, sorted by rank.
 struct Collective<'a>(&'a [Arrival]);
 
 impl Collective<'_> {
@@ -29,13 +29,11 @@ impl Collective<'_> {
         self.0.first()?.last
     }
 
-    /// From when the first came to when the last did.
     fn late(&self) -> (i64, i64) {
         let arrivals = || self.0.iter().map(|of| of.arrive_ns);
         (arrivals().min().unwrap_or(0), arrivals().max().unwrap_or(0))
     }
 
-    /// Time that ranks waited for the last, together.
     fn waited_ns(&self) -> i64 {
         let waits = self.0.iter().filter_map(|of| of.waited_ns);
         waits.saturating_sum()
@@ -43,7 +41,6 @@ impl Collective<'_> {
 }
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct LateRanks {
     }
 }

@@ -19,18 +19,18 @@ use crate::facts::{Facts, Point, Without};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 
-/// Bytes in a second of accesses one after another that a second-level cache answers: 64 in 4 ns. What is faster is no chain.
+/// Rate of dependent accesses that a second-level cache serves: 64 bytes in 4 ns. Anything faster is no dependent
+/// chain.
 const CHAIN_BYTES_PER_S: f64 = 16e9;
 
-/// Each step waits for the one before: neither roof is near, and no queue is full.
+/// Each step waits for the one before; neither roof is near.
 pub const CLASS: Class = Class::new("latency_bound", 2);
 
 thresholds! {
-    /// Rates of accesses one after another.
     pub struct Latency {
-        /// A thread that moves less waits for each access before the next (64 B in 64 ns).
+        /// A thread with a lower rate waits for each access before the next (64 B in 64 ns).
         latency_bytes_per_s: f64 = 1e9,
-        /// Time of one miss of the last cache after another.
+        /// Time of each miss if last-level cache misses follow one another.
         miss_ns: f64 = 80.0,
     }
 }
@@ -68,7 +68,7 @@ impl Rule for Latency {
     }
 }
 
-/// Bytes in a second of a thread, and how that is said; where the threads are not known, of all of them.
+/// Bytes per second per thread and the unit's suffix; over all threads if their number is unknown.
 fn rate(point: &Point) -> (f64, &'static str) {
     match point.threads.filter(|threads| *threads > 0) {
         Some(threads) => (point.bytes_per_s / threads as f64, " a thread"),
@@ -76,7 +76,7 @@ fn rate(point: &Point) -> (f64, &'static str) {
     }
 }
 
-/// Evidence that it waits for single accesses; `None`: there is none.
+/// Evidence that a point waits for single accesses; `None`: there is none.
 pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
     if point.device == "cpu" {
         let (per_thread, each) = rate(point);
@@ -103,7 +103,7 @@ pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
         .then(|| format!("grids of under {} blocks", options.small_batches.few_blocks))
 }
 
-/// Returns whether a point without evidence of waiting for single accesses may do so all the same, and what is known about it.
+/// Returns whether a point without such evidence may still wait for single accesses, and why.
 pub fn may_wait(facts: &Facts, options: &Options, point: &Point) -> (bool, String) {
     if point.device != "cpu" {
         return (false, "its grids are not small (latency-bound)".into());

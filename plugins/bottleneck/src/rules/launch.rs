@@ -15,11 +15,10 @@ use crate::verdict::Verdicts;
 use crate::wording::{count, percent, time};
 use trueno_analysis::intervals::SaturatingSum;
 
-/// The device waits for the host to launch the next small piece.
+/// The device waits for the host to launch the next short kernel.
 pub const CLASS: Class = Class::new("launch_bound", 3);
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct LaunchBound {
     }
 }

@@ -11,33 +11,29 @@ use crate::verdict::Confidence;
 use crate::wording::{count, percent};
 use trueno_analysis::intervals::SaturatingSum;
 
-/// Largest ratio between the declared work of two calls of one size.
+/// Largest ratio between the declared work of two calls that count as one size.
 const ALIKE: f64 = 1.1;
-/// Least ratio between the largest size and the smallest.
 const APART: u64 = 2;
-/// Of the differences between sizes; what explains less is no size.
+/// Flops or bytes that explain a smaller share of the differences are not used as the size.
 const EXPLAINS: f64 = 0.5;
-/// Sizes that a line is drawn through; more are put together with their neighbours.
+/// Largest number of points for the fit; neighbouring sizes are merged beyond that.
 const POINTS: usize = 48;
 
-/// Measure that tells sizes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     Elements,
     Flops,
-    /// Bytes read and written.
     Bytes,
 }
 
 impl Measure {
     const ALL: [Self; 3] = [Self::Elements, Self::Flops, Self::Bytes];
 
-    /// The name for people.
     pub fn name(self) -> &'static str {
         ["elements", "flops", "bytes"][self as usize]
     }
 
-    /// Expression over columns of bricks.
+    /// SQL expression over columns of table `bricks`.
     pub fn sql(self) -> &'static str {
         [
             "elements",
@@ -46,7 +42,6 @@ impl Measure {
         ][self as usize]
     }
 
-    /// `None`: not declared.
     fn value(self, size: &Size) -> Option<u64> {
         match self {
             Self::Elements => Some(size.elements),
@@ -56,32 +51,26 @@ impl Measure {
     }
 }
 
-/// Reason that there is no line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     OneSize,
-    /// Another reason, in words.
     Other(String),
 }
 
-/// Time by size as a line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
-    /// Measure that tells sizes apart.
     pub measure: Measure,
-    /// Reason that it is not elements, in words.
+    /// Why elements were not used as the size.
     pub against: Option<String>,
-    /// Time of a call of no size.
+    /// Time of a call of size zero.
     pub fixed_ns: f64,
-    /// Calls of all sizes.
     pub calls: u64,
     sizes: usize,
-    /// Time of all calls by the line, or as measured, whichever is more.
+    /// Total time of all calls, by the line or as measured, whichever is larger.
     all_ns: f64,
     explained: f64,
 }
 
-/// Calls of one size.
 struct SizeGroup {
     size: u64,
     median_ns: i64,
@@ -89,7 +78,7 @@ struct SizeGroup {
 }
 
 impl Fit {
-    /// The line of calls; by elements if those describe the work.
+    /// Fits a line to the calls; by elements if those describe the work.
     ///
     /// # Errors
     /// There is none.
@@ -115,8 +104,8 @@ impl Fit {
         Err(against.map_or(Unfit::OneSize, Unfit::Other))
     }
 
-    /// The median of the slopes between any two points (Theil and Sen), each point the median call of a size: a call that was
-    /// interrupted bends no line.
+    /// Fits with the median of the slopes between all pairs of points (Theil–Sen). Each point is the median
+    /// call of a size, so an interrupted call does not bend the line.
     fn line(measure: Measure, all: &[SizeGroup], sizes: &[Size]) -> Result<Self, Unfit> {
         let points = points(all);
         let mut slopes = Vec::new();
@@ -168,7 +157,6 @@ impl Fit {
         })
     }
 
-    /// Fixed cost of calls, as a share of all time.
     pub fn fixed_share(&self) -> f64 {
         if self.all_ns > 0.0 {
             self.fixed_ns * self.calls as f64 / self.all_ns
@@ -177,7 +165,6 @@ impl Fit {
         }
     }
 
-    /// Confidence, and its reason.
     pub fn confidence(&self) -> (Confidence, String) {
         let n = count(self.sizes as u64);
         if self.sizes < 3 {
@@ -196,7 +183,7 @@ impl Fit {
     }
 }
 
-/// Calls by size, the smallest first.
+/// Calls grouped by size, smallest first.
 fn by_size(measure: Measure, sizes: &[Size]) -> Vec<SizeGroup> {
     let mut all: BTreeMap<u64, Vec<&Size>> = BTreeMap::new();
     for size in sizes.iter().filter(|size| size.calls > 0) {
@@ -226,7 +213,7 @@ fn are_apart(all: &[SizeGroup]) -> bool {
     }
 }
 
-/// Contradiction in words, where calls of one size declare other work: of the size with the most calls.
+/// A contradiction in words if calls of one size declare different work: that of the size with the most calls.
 fn contradiction(measure: Measure, sizes: &[Size]) -> Option<String> {
     let others = [Measure::Flops, Measure::Bytes];
     let mut worst: Option<(u64, String)> = None;
@@ -257,7 +244,7 @@ fn contradiction(measure: Measure, sizes: &[Size]) -> Option<String> {
     worst.map(|one| one.1)
 }
 
-/// Size, time and number of calls: neighbours together, so that there are few.
+/// Points of size, time and number of calls; neighbouring sizes are merged to keep the number small.
 fn points(all: &[SizeGroup]) -> Vec<(f64, f64, f64)> {
     let each = all.len().div_ceil(POINTS).max(1);
     let of = |some: &[SizeGroup]| {
@@ -275,7 +262,7 @@ fn points(all: &[SizeGroup]) -> Vec<(f64, f64, f64)> {
     all.chunks(each).map(of).collect()
 }
 
-/// The value in the middle of the weights.
+/// Weighted median.
 fn middle(mut values: Vec<(f64, f64)>) -> Option<f64> {
     values.sort_by(|a, b| a.0.total_cmp(&b.0));
     let half = values.iter().map(|value| value.1).sum::<f64>() / 2.0;

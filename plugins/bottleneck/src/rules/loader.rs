@@ -18,11 +18,9 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
 
-/// Work waits for its input.
 pub const CLASS: Class = Class::new("data_load_bound", 6).explaining(&["transfer_bound"]);
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct DataLoad {
     }
 }
@@ -164,7 +162,7 @@ impl Rule for DataLoad {
     }
 }
 
-/// The most that any fix of loading can save: what the run would save without the outermost of these names.
+/// Upper bound of the gain from any fix of loading, without counting nested calls twice.
 fn most_ns(facts: &Facts, names: &[(i64, &String)]) -> i64 {
     if !facts.path.is_known {
         return i64::MAX;
@@ -175,8 +173,8 @@ fn most_ns(facts: &Facts, names: &[(i64, &String)]) -> i64 {
         .saturating_sum()
 }
 
-/// The share of the time of each name that is not inside another call that gets input on the same thread: the path counts a name
-/// with what is nested in it. Calls inside others of their own name are a part of these.
+/// The share of each name's time that is not nested in another loading call on the same thread, because the path
+/// counts a name together with nested calls. Calls nested in calls of the same name do not count.
 fn outermost<'a>(rows: &[&'a Load]) -> BTreeMap<&'a str, f64> {
     let mut rows = rows.to_vec();
     rows.sort_by_key(|row| (row.thread, row.range.0, Reverse(row.range.1)));

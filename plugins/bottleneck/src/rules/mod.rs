@@ -48,20 +48,19 @@ use crate::facts::Facts;
 use crate::options::{General, Thresholds};
 use crate::verdict::Verdicts;
 
-/// A rule, which is the set of its own thresholds.
+/// A rule. Its fields are its own thresholds.
 pub trait Rule {
-    /// Classes of what it finds, where it is the first to find them.
+    /// Classes that this rule is the first to report.
     fn classes(&self) -> &'static [Class] {
         &[]
     }
 
-    /// Adds what it finds, and what it lacks.
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts);
 }
 
 macro_rules! registry {
     ($($module:ident::$rule:ident),* $(,)?) => {
-        /// All that a user may set, as `--set bottleneck.KEY=VALUE`; a group of thresholds for each rule.
+        /// All options, set with `--set bottleneck.KEY=VALUE`: a group of thresholds per rule.
         #[derive(Clone, Debug, Default)]
         pub struct Options {
             pub general: General,
@@ -70,12 +69,10 @@ macro_rules! registry {
         }
 
         impl Options {
-            /// The rules, in the order in which they judge.
             pub fn rules(&self) -> Vec<&dyn Rule> {
                 vec![$(&self.$module),*]
             }
 
-            /// Names of all options, in the order in which they are listed.
             fn names() -> Vec<&'static str> {
                 [General::NAMES, gaps::Gaps::NAMES, $($module::$rule::NAMES),*].concat()
             }
@@ -126,7 +123,6 @@ impl<'de> Deserialize<'de> for Options {
     }
 }
 
-/// Options of which some are given.
 struct Given;
 
 impl<'de> Visitor<'de> for Given {
@@ -151,7 +147,7 @@ impl<'de> Visitor<'de> for Given {
 mod tests {
     use super::*;
 
-    /// Users see the list when they mistype a key.
+    /// Users see this list when they mistype a key.
     #[test]
     fn options_are_listed_by_rule() {
         let names = Options::names();

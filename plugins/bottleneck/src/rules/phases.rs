@@ -11,15 +11,14 @@ use super::draft::Draft;
 use crate::facts::Facts;
 use crate::wording::{count, many, percent, short, time};
 
-/// Share from which on all of it is meant.
+/// From this share on, all of it counts.
 const NEARLY_ALL: f64 = 0.9;
-/// Share from which on the slow iterations are what it is about.
+/// From this share on, the text names the part.
 const HALF: f64 = 0.5;
-/// Of all steady time, the most that single iterations are.
+/// Slow iterations must be at most this share of steady time to be named.
 const FEW: f64 = 0.25;
 
 impl Draft {
-    /// Says when it was, of the times that it is about.
     pub fn during(mut self, facts: &Facts, times: &IntervalSet<i64>) -> Self {
         let steps = &facts.steps;
         if let Some(before) = steps.before_steady(times).filter(|share| *share > 0.0) {
@@ -59,8 +58,8 @@ impl Draft {
         self
     }
 
-    /// The same of all calls of a name; and whether it is what made iterations slow, and whether its results are those of the
-    /// baseline.
+    /// Like `during`, for all calls of a name. Also says whether the name made iterations slow and whether its
+    /// results match the baseline.
     pub fn during_calls(mut self, facts: &Facts, name: &str) -> Self {
         let of_device = facts
             .device

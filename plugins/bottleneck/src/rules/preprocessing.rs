@@ -17,12 +17,10 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
 
-/// The host prepares input while no device works.
 pub const CLASS: Class = Class::new("cpu_preprocessing", 6);
 
 thresholds! {
     pub struct Preprocessing {
-        /// Share of the window from which on it is a finding.
         preprocessing_share: f64 = 0.10,
     }
 }

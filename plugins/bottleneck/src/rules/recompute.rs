@@ -18,7 +18,7 @@ use crate::wording::{count, quoted, short};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
-/// Runs of a brick with equal results: how many, and how long without the first.
+/// Runs of a brick with equal results: their number, and their time without the first.
 #[derive(Default)]
 struct RepeatedResult {
     runs: u64,
@@ -50,7 +50,6 @@ impl BrickRuns<'_> {
     }
 }
 
-/// RepeatedResult tensors computed again.
 pub const CLASS: Class = Class::new("recomputation", 14).explaining(&[
     "memory_bound",
     "compute_bound",
@@ -59,9 +58,7 @@ pub const CLASS: Class = Class::new("recomputation", 14).explaining(&[
 ]);
 
 thresholds! {
-    /// Number of repeated results.
     pub struct Recomputation {
-        /// Runs of one brick that gave a result again, from which on it is a habit.
         repeats: u64 = 3,
     }
 }

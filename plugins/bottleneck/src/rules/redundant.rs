@@ -27,11 +27,9 @@ struct Trips {
     on_device: u64,
     on_host: u64,
     other: u64,
-    /// Times of the copies.
     copies: Vec<(i64, i64)>,
 }
 
-/// The same bytes back and forth.
 pub const CLASS: Class = Class::new("redundant_transfers", 15).explaining(&[
     "transfer_bound",
     "blocking_copies",
@@ -39,11 +37,9 @@ pub const CLASS: Class = Class::new("redundant_transfers", 15).explaining(&[
 ]);
 
 thresholds! {
-    /// Number and pace of round trips.
     pub struct RedundantTransfers {
-        /// Round trips from which on they are a pattern.
         round_trips: u64 = 5,
-        /// Rate at which a host writes at most: what comes back sooner cannot have been rewritten.
+        /// Fastest rate at which a host can write: data that returns sooner cannot have been rewritten.
         touch_bytes_per_ns: i64 = 50,
     }
 }
@@ -184,7 +180,7 @@ fn trips(
     out
 }
 
-/// Times in which the host of a rank waits for a device, or asks one for something.
+/// Times in which the host of a rank waits for a device or launches work.
 fn asking(facts: &Facts, of_rank: u64) -> IntervalSet<i64> {
     let device = &facts.device;
     let is_its = |id: u64| rank::of_key(id) == of_rank;

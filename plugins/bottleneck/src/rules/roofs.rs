@@ -7,8 +7,8 @@ use crate::facts::{AboveRoof, Facts, Point};
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, short};
 
-/// Points with enough time on the path to be worth a word: for each name one, the one with the most time. A brick
-/// is left out where kernels of its own hold its work.
+/// Points with enough time on the path to report: for each name the one with the most time. A brick is left out if
+/// a kernel point declares the same work.
 pub fn points(facts: &Facts, least_share: f64) -> Vec<&Point> {
     let mut out: Vec<&Point> = Vec::new();
     let has_kernels = facts
@@ -41,7 +41,6 @@ pub fn points(facts: &Facts, least_share: f64) -> Vec<&Point> {
     out
 }
 
-/// Kind of the scope of such a name.
 pub fn scope_kind(point: &Point) -> &'static str {
     if point.source == "kernel" {
         "kernel"
@@ -50,12 +49,10 @@ pub fn scope_kind(point: &Point) -> &'static str {
     }
 }
 
-/// As words around it see it.
 pub fn name(point: &Point) -> String {
     short(&point.name)
 }
 
-/// The rows of a point.
 pub fn evidence(facts: &Facts, point: &Point) -> String {
     let (table, bytes) = if point.source == "kernel" {
         ("kernels", "bytes")
@@ -69,7 +66,6 @@ pub fn evidence(facts: &Facts, point: &Point) -> String {
     )
 }
 
-/// Confidence of a place below a roof.
 pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
     match (&point.assumed, facts.path.is_known) {
         (_, false) => (Confidence::Low, super::gaps::NO_PATH.into()),
@@ -92,7 +88,7 @@ pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
     }
 }
 
-/// `3.1 GFLOP/s and 12 GB/s at 0.25 FLOP/B`.
+/// For example `3.1 GFLOP/s and 12.0 GB/s at 0.25 FLOP/B, 40 % of its roof`.
 pub fn place(point: &Point) -> String {
     format!(
         "{:.1} GFLOP/s and {:.1} GB/s at {:.2} FLOP/B, {:.0} % of its roof{}",
@@ -107,7 +103,6 @@ pub fn place(point: &Point) -> String {
     )
 }
 
-/// `, which is in doubt`, where it is.
 pub fn in_doubt(point: &Point) -> &'static str {
     match point.doubt {
         Some(_) => ", which is uncertain",
@@ -115,7 +110,7 @@ pub fn in_doubt(point: &Point) -> &'static str {
     }
 }
 
-/// Says of what lies above its roof that this roof does not hold it, and how to find the one that does.
+/// Notes that names above their roof are not limited by it, and how to find the roof that limits them.
 pub fn above(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
     let mut by_memory: BTreeMap<Option<&str>, Vec<&AboveRoof>> = BTreeMap::new();
     for one in &facts.roof.above {
@@ -163,7 +158,7 @@ pub fn above(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
     }
 }
 
-/// The level of memory before one.
+/// The memory level nearer to the core.
 fn nearer(level: &str) -> Option<&'static str> {
     const LEVELS: [&str; 4] = ["l1", "l2", "l3", "dram"];
     let at = LEVELS.iter().position(|one| *one == level)?;

@@ -21,19 +21,17 @@ use crate::wording::{count, percent, short, time, without_rank};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
-/// Fewer gaps are no habit.
 const MIN_GAPS: u64 = 3;
 
-/// Parallel work runs one after another. Gaps in which the host prepares are
-/// neither copies nor loading: those are found beside it.
+/// Work that could run in parallel runs one after another. Gaps for preparing input are neither copies nor loading,
+/// which other rules report.
 pub const CLASS: Class = Class::new("serialisation", 8);
 
 thresholds! {
-    /// Shares of time in which lanes work.
     pub struct Serialisation {
-        /// Share of the window in which one lane works and all others idle.
+        /// Reported from this share of the window on in which one lane works and all others are idle.
         alone_share: f64 = 0.4,
-        /// A lane that is busy for a smaller share is not counted among those that could help.
+        /// Lanes that are busy for a smaller share do not count as able to help.
         lanes_busy: f64 = 0.05,
     }
 }
@@ -100,10 +98,10 @@ impl Rule for Serialisation {
     }
 }
 
-/// From this share of the gaps on a name says what the host does in them.
+/// A name must have this share of the gaps to be reported as what the host does in them.
 const NAMED_SHARE: f64 = 0.2;
 
-/// `, 38 % in aten::to`: what the host does in most of the gaps.
+/// For example `, 38 % of that time in aten::to`: what the host does in most of the gaps.
 fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String {
     let names = facts.bricks.names.iter();
     let steps = names.filter(|row| matches!(row.kind.as_str(), "run" | "iteration"));
@@ -119,8 +117,8 @@ fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String
     }
 }
 
-/// Rows of work that one thread does alone, of `critical_path.serial_work`: waits, loaders and tasks not counted, nor stretches of which
-/// is known only that a thread ran.
+/// Rows of `critical_path.serial_work` that one thread works on alone, without waits, loaders, tasks, and stretches
+/// of which only the scheduler knows.
 pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
@@ -132,7 +130,7 @@ pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     facts.path.alone.iter().filter(counts).collect()
 }
 
-/// True of a stretch in which the scheduler says that a thread ran, and nobody says what.
+/// Returns whether only the scheduler recorded that a thread ran, and nothing says what it did.
 fn only_ran((name, category, _): &(String, String, i64)) -> bool {
     name == "running" && category == "outside bricks"
 }

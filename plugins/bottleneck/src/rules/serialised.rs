@@ -14,16 +14,14 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::count;
 
-/// Of the launches of a device, those that last until their kernel has ended.
+/// Share of a device's launches that must last until their kernel has ended.
 const MIN_SHARE: f64 = 0.9;
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct Serialised {
     }
 }
 
-/// True if the launches of a device are serialised.
 pub fn is_serialised(facts: &Facts, options: &Options, device: i64) -> bool {
     let of_device = facts.device.inside_calls.get(&device);
     of_device.is_some_and(|(inside, all)| {

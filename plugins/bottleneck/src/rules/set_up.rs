@@ -15,7 +15,7 @@ use crate::wording::{percent, short, time};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
-/// A single call below this share of the window is no set-up.
+/// A single call below this share of the window does not count as set-up.
 const MIN_SHARE: f64 = 0.02;
 const WAITS_AND_COPIES: [&str; 8] = [
     "synchronize",
@@ -28,8 +28,8 @@ const WAITS_AND_COPIES: [&str; 8] = [
     "mpi_recv",
 ];
 
-/// Calls that load code or make a context. The driver loads the code of a kernel when it is first launched, and a profiler
-/// makes each of them longer.
+/// Calls that load code or create a context. The driver loads a kernel's code at its first launch, and a profiler
+/// makes each of these calls longer.
 const LOADS: [&str; 10] = [
     "moduleload",
     "libraryload",
@@ -43,13 +43,10 @@ const LOADS: [&str; 10] = [
     "comminitrank",
 ];
 
-/// One-time work before the iterations.
 pub const CLASS: Class = Class::new("set_up", 16);
 
 thresholds! {
-    /// Share of one-time calls.
     pub struct SetUp {
-        /// Share of the window from which on they are a finding.
         set_up_share: f64 = 0.3,
     }
 }

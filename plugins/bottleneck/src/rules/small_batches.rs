@@ -24,10 +24,10 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, short, time};
 
-/// Calls that one larger call replaces.
+/// Number of calls that the proposed fix merges into one.
 const FEWER: f64 = 8.0;
 
-/// Calls too small for their fixed cost, or for the device.
+/// Calls that are too small for their fixed cost or for the device.
 pub const CLASS: Class = Class::new("small_batches", 9).explaining(&[
     "launch_bound",
     "latency_bound",
@@ -36,11 +36,11 @@ pub const CLASS: Class = Class::new("small_batches", 9).explaining(&[
 ]);
 
 thresholds! {
-    /// Sizes of grids and shares of fixed cost.
     pub struct SmallBatches {
         /// A grid of fewer blocks leaves most of a device idle.
         few_blocks: i64 = 32,
-        /// Share of device time in such grids; share of a call that is fixed cost.
+        /// Reported from this share of device time in small grids, or this share of a call that is fixed
+        /// cost.
         small_share: f64 = 0.5,
     }
 }
@@ -118,11 +118,11 @@ impl Rule for SmallBatches {
     }
 }
 
-/// Threads that a multiprocessor of any device holds at once; most hold 1,536 or 2,048 (CUDA C++ Programming Guide, technical
-/// specifications per compute capability).
+/// Threads that a multiprocessor of any device can hold at once; most hold 1,536 or 2,048 (CUDA C++ Programming
+/// Guide, technical specifications per compute capability).
 const HELD_THREADS: i64 = 1024;
 
-/// Returns whether it is a kernel of few blocks or of few threads, those of collectives not counted.
+/// Returns whether a kernel has few blocks or few threads; collectives do not count.
 pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
     let few_blocks = |blocks| blocks < options.small_batches.few_blocks;
     let is_few =
@@ -130,13 +130,12 @@ pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
     is_few && work.is_kernel() && !super::sync::is_collective(facts.device.name(work))
 }
 
-/// Threads of a kernel's grid.
 fn threads(work: &Work) -> Option<i64> {
     Some(work.blocks?.saturating_mul(work.threads?))
 }
 
-/// `most in gemm with 1 block of 1 thread, under 0.1 % of what gpu0 holds`: the name that holds most time in small grids, by
-/// its largest.
+/// For example `, most in gemm with 1 block of 1 thread, under 0.1 % of what gpu0 holds`: the name with the most
+/// time in small grids, with its largest grid.
 fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
     let mut by_name: BTreeMap<u32, (i64, &Work)> = BTreeMap::new();
     for work in small {
@@ -167,7 +166,7 @@ fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
     )
 }
 
-/// Share of the window that a few kernels of few blocks have to hold a device.
+/// Share of the window that small grids must take if there are too few of them for a pattern.
 const MOST: f64 = 0.5;
 
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {

@@ -13,7 +13,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::short;
 
 thresholds! {
-    /// The rule; its thresholds are those of `stragglers`.
+    /// The thresholds are those of plugin `stragglers`.
     pub struct Stragglers {
     }
 }

@@ -28,11 +28,10 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, short, time};
 
-/// Waits after which there is nothing to do, or that take longer than what they wait for.
+/// Waits after which there is nothing to do, or that take longer than the work they wait for.
 pub const CLASS: Class = Class::new("sync_bound", 5).explaining(&["launch_bound", "serialisation"]);
 
 thresholds! {
-    /// The rule; it has no thresholds of its own.
     pub struct SyncBound {
     }
 }
@@ -77,16 +76,13 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
     .with_gain(facts, options, facts.evidence(n, &during), (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
 }
 
-/// A wait for tasks.
 pub struct Join<'a> {
     pub id: u64,
-    /// Parts of it in which none of its tasks ran.
+    /// Times of the wait in which none of its tasks ran.
     pub around: IntervalSet<i64>,
-    /// Tasks that it waited for.
     pub tasks: Vec<&'a Task>,
 }
 
-/// All waits for tasks.
 pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
     let tasks = &facts.tasks;
     let mut out = Vec::new();
@@ -123,7 +119,7 @@ pub fn joins_around(facts: &Facts) -> Vec<Join<'_>> {
     out
 }
 
-/// Joins of a rank: their number, the longest tasks of each in sum, and the pieces of time around tasks.
+/// Joins of a rank: their number, the sum of their longest tasks, and the times in which none of their tasks ran.
 type JoinsOfRank = (u64, i64, Vec<(i64, i64)>);
 
 fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -262,7 +258,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     .with_gain(facts, options, Evidence::new(n, wait_ns), (gain_ns, Without::Unbounded), verdicts);
 }
 
-/// Finds the part of `wait_ns` on the path that is around tasks of few joins, or little beside their tasks: of many it has been told.
+/// Reports the part of `wait_ns` on the path in which no task of a join ran, unless the finding `joins` already
+/// covers it.
 fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut Verdicts) {
     if verdicts.findings.iter().any(|one| one.code == "joins") {
         return;
@@ -306,7 +303,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
     .with_gain(facts, options, facts.evidence(n, &around), (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
 }
 
-/// Returns whether a kernel's name is that of a collective, whose time depends on other ranks.
+/// Returns whether a kernel name is that of a collective. Its time depends on other ranks.
 pub fn is_collective(name: &str) -> bool {
     vendors::is_communication(name)
 }

@@ -14,16 +14,13 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, short, time};
 
-/// Very many calls of next to nothing.
 pub const CLASS: Class =
     Class::new("tight_loop", 12).explaining(&["launch_bound", "small_batches"]);
 
 thresholds! {
-    /// Numbers and times of calls.
     pub struct TightLoop {
-        /// Calls from which on the number itself matters.
         tight_calls: u64 = 10_000,
-        /// Median of a call up to which it is next to nothing.
+        /// A call is very short if the median is at most this.
         tight_ns: i64 = 2_000,
     }
 }

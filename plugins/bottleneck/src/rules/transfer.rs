@@ -19,7 +19,7 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{bytes, count, percent, time};
 
-/// The copies that count of a device; `None`: of those whose device is not recorded.
+/// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
     let moves = |work: &&Work| {
         work.device == device
@@ -30,7 +30,7 @@ pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> V
     facts.device.work.iter().filter(moves).collect()
 }
 
-/// From when to when a copy holds the device, or the host that waits for it.
+/// When a copy occupies the device, or the host if it blocks.
 pub fn held(facts: &Facts, copy: &Work) -> (i64, i64) {
     let held = copy
         .launch
@@ -42,14 +42,14 @@ pub fn held(facts: &Facts, copy: &Work) -> (i64, i64) {
     )
 }
 
-/// Copies between host and device, beside which nothing is computed.
+/// Copies between host and device during which nothing is computed.
 pub const CLASS: Class =
     Class::new("transfer_bound", 4).explaining(&["blocking_copies", "sync_bound"]);
 
 thresholds! {
-    /// Size of copies that count.
     pub struct Transfer {
-        /// A copy of no more takes as long as an empty one (8 µs at 2 GB/s): who waits for it waits for the device.
+        /// A smaller copy takes as long as an empty one (8 µs at 2 GB/s), so a wait for it is really a wait
+        /// for the device.
         read_back_bytes: u64 = 16_384,
     }
 }
@@ -175,7 +175,6 @@ impl Rule for Transfer {
     }
 }
 
-/// Copies from one place of a device's memory to another, beside which nothing else runs.
 fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
     let is_within = |work: &Work| !work.is_kernel() && facts.device.name(work) == "d2d";
     let work = facts.device.work.iter();

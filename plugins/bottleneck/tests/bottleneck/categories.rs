@@ -6,12 +6,13 @@ use trueno_plugin_bottleneck::Bottleneck;
 
 const MS: i64 = 1_000_000;
 
-/// Names with a category, time on the path in milliseconds and efficiency below the memory's roof, in a run of 100 ms.
+/// Runs the plugin on 100 ms of names, each with a category, time on the path in milliseconds and efficiency below
+/// the memory roof.
 fn judged(rows: &[(&str, &str, i64, f64)]) -> Output {
     judged_with(rows, &[])
 }
 
-/// The same, with how much of that time is the name's own, in milliseconds, where that is on record.
+/// Like `judged`; `own` is how much of the path time is the name's own, in milliseconds.
 fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, &str, i64)]) -> Output {
     let of = || rows.iter();
     let names = || of().map(|row| row.0);
@@ -133,7 +134,7 @@ fn a_category_of_two_minds_is_neither() {
     assert_eq!(classes, ["c"]);
 }
 
-/// Of 60 ms of a brick 50 are those of the kernel in it, which are not saved twice.
+/// Of a brick's 60 ms, 50 are a kernel inside it; the saving must not count twice.
 #[test]
 fn what_is_nested_saves_its_time_once() {
     let rows = [("project", "FFN", 60, 0.9), ("matvec", "FFN", 50, 0.9)];
@@ -143,7 +144,7 @@ fn what_is_nested_saves_its_time_once() {
     assert_eq!(category.2, 30 * MS);
 }
 
-/// A kernel that two categories use is of both, each as far as its time is there.
+/// A kernel used in two categories counts in each with the time spent there.
 #[test]
 fn a_name_is_of_each_category_that_it_works_for() {
     let rows = [

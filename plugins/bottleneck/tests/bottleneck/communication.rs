@@ -8,7 +8,7 @@ use crate::inputs::{US, Work, facts, gains, kernels, path, texts};
 
 const COLLECTIVE: &str = "ncclDevKernel_AllReduce_Sum_f32";
 
-/// Ten rounds of 100 µs: computing of `gemm_us`, and a collective from `from_us` on. All of the latter is on the path.
+/// Ten rounds of 100 µs: a kernel of `gemm_us`, and a collective from `from_us` on that is entirely on the path.
 fn rounds(gemm_us: i64, from_us: i64, collective_us: i64) -> Output {
     run::<Bottleneck>(inputs(gemm_us, from_us, collective_us), "{}").expect("it ends well")
 }

@@ -5,7 +5,7 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Ten rounds of 100 µs: a kernel of `kernel_us`, then a copy of 50 µs for which the host calls as soon as the kernel is launched.
+/// Ten rounds of 100 µs: a kernel of `kernel_us`, then a copy of 50 µs that the host starts right after the launch.
 fn rounds(kernel_us: i64, copies: impl Fn(&[Work]) -> TableBuilder, first_us: i64) -> Output {
     let kernel = |n: i64| Work::at("step", n * 100, kernel_us);
     let copy = |n: i64| Work {
@@ -23,7 +23,7 @@ fn considered(output: &Output) -> String {
     texts(output, "bottlenecks", "considered")[0].clone()
 }
 
-/// The call waits for the kernel and then copies: one after another on the device.
+/// The call waits for the kernel and then copies, so the device does one after the other.
 #[test]
 fn a_call_that_waits_for_a_kernel_is_no_copy_beside_it() {
     let output = rounds(20, blocking, 20);
@@ -59,8 +59,8 @@ fn copies_beside_kernels_are_counted_by_the_devices_times() {
     );
 }
 
-/// Rounds of 100 µs: a kernel of 60 µs, a copy of 2 µs behind it, and the next launch when the host has seen the copy end.
-/// Either the copy's call lasts to its end, or a wait does that begins so much after the call has returned.
+/// Rounds of 100 µs: a kernel of 60 µs, a copy of 2 µs, and the next launch after the copy has ended. Either the
+/// copy call lasts until then, or a wait does that begins `wait_after_us` after the call returned.
 fn read_back(rounds: i64, wait_after_us: Option<i64>) -> Output {
     let kernel = |n: i64| Work {
         called_us: Some(n * 100 - 20),

@@ -5,7 +5,7 @@ use trueno_plugin::Table;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Rounds of 100 µs: a kernel of 20 µs, `name` for 60 µs, the next launch.
+/// Rounds of 100 µs: a kernel of 20 µs, a call `name` of 60 µs, then the next launch.
 fn rounds(rounds: i64, name: &'static str) -> Output {
     let kernel = |n: i64| Work {
         called_us: Some(n * 100 - 5),

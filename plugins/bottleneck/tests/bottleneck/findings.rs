@@ -5,7 +5,7 @@ use trueno_plugin::testing::run;
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Kernels of 30 µs, one every 50 µs; `called` tells when each was asked for, by its start.
+/// Kernels of 30 µs, one every 50 µs; `called` gives the time of the launch from the kernel's start.
 fn kernels(number: i64, called: impl Fn(i64) -> Option<i64>) -> TableBuilder {
     let start = |n: i64| n * 50 * US;
     let none = || (0..number).map(|_| None::<i64>);
@@ -30,7 +30,7 @@ fn kernels(number: i64, called: impl Fn(i64) -> Option<i64>) -> TableBuilder {
         .text("brick_name", (0..number).map(|_| None::<&str>))
 }
 
-/// A wait around each of those kernels, which returns 5 µs after it.
+/// A wait around each of those kernels that returns 5 µs after it.
 fn waits(number: i64) -> TableBuilder {
     Table::build("waits")
         .u64("id", (1..=number as u64).map(|id| id + 1000))
@@ -141,7 +141,8 @@ fn the_same_tables_give_the_same_words() {
     assert_eq!(once(), once());
 }
 
-/// Eight runs of a brick with two results each, all of equal bits; the second is known of the first `known`.
+/// Eight runs of a brick with two equal results each; the second result is recorded only for the first `known`
+/// runs.
 fn equal_tensors(known: usize) -> TableBuilder {
     let rows = 0..16_usize;
     let run = |n: usize| n / 2;
@@ -161,7 +162,6 @@ fn equal_tensors(known: usize) -> TableBuilder {
         .i64("start_ns", rows.map(|n| run(n) as i64 * 100 * US))
 }
 
-/// A result that is not known may have been another each time.
 #[test]
 fn results_known_in_part_are_not_the_same_again() {
     let classes = |known| {

@@ -5,7 +5,7 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Calls that declare the same: elements, flops, how many, and how long each takes.
+/// Calls with equal declarations: elements, flops, number of calls, nanoseconds per call.
 type Row = (u64, Option<u64>, u64, i64);
 
 fn sizes(rows: &[Row]) -> TableBuilder {
@@ -20,7 +20,7 @@ fn sizes(rows: &[Row]) -> TableBuilder {
         .i64("dur_ns", of().map(|row| row.3 * row.2 as i64))
 }
 
-/// All of 100 ms is spent in these calls.
+/// Runs the plugin on 100 ms that are entirely spent in these calls.
 fn analyse(table: TableBuilder) -> Output {
     let all = [100_000 * US];
     let opportunity = Table::build("opportunity")
@@ -40,7 +40,7 @@ fn missing(output: &Output) -> Vec<String> {
         .collect()
 }
 
-/// 80 µs each and 1 µs for each element.
+/// 80 µs per call plus 1 µs per element.
 const LINE: [Row; 3] = [
     (10, None, 200, 90 * US),
     (20, None, 200, 100 * US),
@@ -89,7 +89,7 @@ fn larger_calls_that_take_no_longer_tell_nothing() {
     }
 }
 
-/// Attention over a cache that grows: as many elements come out of each step, after ever more work.
+/// Attention over a growing cache: each step returns the same number of elements after more work.
 fn over_a_cache(time: impl Fn(i64) -> i64) -> Vec<Row> {
     let step = |n: i64| (64, Some(2_000 + 100 * n as u64), 20, time(n));
     let mut rows: Vec<Row> = (0..50).map(step).collect();
@@ -132,7 +132,7 @@ fn flops_that_do_not_explain_the_time_either_tell_nothing() {
     );
 }
 
-/// Half of the time is in single calls that took very long: what the middle one takes says nothing of it.
+/// Half of the time is in a few very long calls, which the median does not show.
 #[test]
 fn what_the_line_does_not_hold_is_no_fixed_cost() {
     let rows = LINE.map(|row| (row.0, row.1, row.2, row.3));

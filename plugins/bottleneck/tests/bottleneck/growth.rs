@@ -5,7 +5,7 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Ten iterations, from a kilobyte to as many more bytes.
+/// Ten iterations in which memory grows from 1 kB by `bytes`.
 fn growth(bytes: i64) -> TableBuilder {
     growth_to(bytes, Some(1_000 + bytes))
 }
@@ -56,7 +56,6 @@ fn growth_matters_by_how_soon_memory_is_full() {
     );
 }
 
-/// The size of memory is not guessed.
 #[test]
 fn without_the_size_of_memory_it_is_said_that_its_end_is_not_known() {
     assert_eq!(severity(100_000_000, 10_000_000, "{}"), "medium");
@@ -98,7 +97,7 @@ fn its_thresholds_are_options() {
     assert_eq!(of(r#"{"least_growth_bytes": 20000000}"#), "low");
 }
 
-/// A loop that takes most of a millisecond comes before 25 kB.
+/// A loop that takes most of a millisecond ranks above a leak of 25 kB.
 #[test]
 fn what_costs_time_comes_before_a_few_bytes() {
     let [points, opportunity] = slow_loop("walk", Some(1e8), 0.01);

@@ -8,20 +8,17 @@ pub const US: i64 = 1_000;
 /// A kernel, or a transfer of a megabyte; times in microseconds.
 #[derive(Clone)]
 pub struct Work {
-    /// Of a kernel its name, of a transfer its direction.
     pub name: &'static str,
     pub device: Option<i64>,
     pub stream: Option<i64>,
     pub start_us: i64,
     pub dur_us: i64,
-    /// Time at which the host asked for it.
     pub called_us: Option<i64>,
-    /// The brick it asked in.
     pub brick: Option<&'static str>,
 }
 
 impl Work {
-    /// Of device 0 and stream 7, asked for long before.
+    /// On device 0 and stream 7, launched long before it starts.
     pub fn at(name: &'static str, start_us: i64, dur_us: i64) -> Self {
         Self {
             name,
@@ -63,12 +60,10 @@ fn table(
         .text("brick_name", of().map(|row| row.brick))
 }
 
-/// Return of a call that holds nobody.
 fn soon(row: &Work) -> Option<i64> {
     row.called_us.map(|us| us + 5)
 }
 
-/// Kernels with grids that fill a device.
 pub fn kernels(rows: &[Work]) -> TableBuilder {
     kernels_of_blocks(rows, 4096)
 }
@@ -80,7 +75,7 @@ pub fn kernels_of_blocks(rows: &[Work], blocks: i64) -> TableBuilder {
         .i64("threads", rows.iter().map(|_| 256))
 }
 
-/// Kernels with grids that fill a device, which begin when their calls come back.
+/// Kernels with grids that fill the device and start when their launch calls return.
 pub fn launched_at_once(rows: &[Work]) -> TableBuilder {
     table("kernels", "name", rows, |row| {
         row.called_us.map(|_| row.start_us)
@@ -90,12 +85,11 @@ pub fn launched_at_once(rows: &[Work]) -> TableBuilder {
     .i64("threads", rows.iter().map(|_| 256))
 }
 
-/// Asynchronous copies of a megabyte.
 pub fn transfers(rows: &[Work]) -> TableBuilder {
     copies(table("transfers", "direction", rows, soon), rows, true)
 }
 
-/// Copies of a megabyte whose calls come back when they have ended.
+/// Copies of a megabyte whose calls return when the copy has ended.
 pub fn blocking(rows: &[Work]) -> TableBuilder {
     let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
     copies(table("transfers", "direction", rows, end), rows, false)
@@ -134,7 +128,7 @@ pub fn categories(names: &[(&str, &str)]) -> TableBuilder {
         .i64("median_ns", of().map(|_| 1_i64))
 }
 
-/// Iterations without pauses: microseconds, phase, whether slow, and the name that made it so.
+/// Consecutive iterations: microseconds, phase, the name that made it slow.
 pub fn iterations(rows: &[(i64, &str, Option<&'static str>)]) -> TableBuilder {
     let of = || rows.iter();
     let starts = of().scan(0, |next, row| {
@@ -152,7 +146,7 @@ pub fn iterations(rows: &[(i64, &str, Option<&'static str>)]) -> TableBuilder {
         .i64("start_ns", starts.collect::<Vec<_>>())
 }
 
-/// The critical path by kind; microseconds.
+/// The critical path by kind, in microseconds.
 pub fn path(kinds: &[(&str, i64)]) -> TableBuilder {
     Table::build("path_kinds")
         .text("kind", kinds.iter().map(|row| row.0))
@@ -194,7 +188,7 @@ pub fn gains(output: &Output) -> Vec<Option<i64>> {
     table.i64("gain_ns").expect("gains").iter().collect()
 }
 
-/// A loop of the host of 900 µs below the memory's roof, and what less of it would save.
+/// A host loop of 900 µs below the memory roof, and its predicted gains.
 pub fn slow_loop(name: &str, bytes_per_s: Option<f64>, efficiency: f64) -> [TableBuilder; 2] {
     let points = Table::build("points")
         .text("source", ["brick"])

@@ -5,8 +5,8 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Calls as name, thread, start and length in tenths of a percent of 10 ms; the path has so much of each name with what is
-/// nested in it.
+/// Calls as name, thread, start and length in tenths of a percent of 10 ms. `on_path` is the time of each name on
+/// the path, including nested calls.
 fn loads(rows: &[(&'static str, i64, i64, i64)], on_path: &[(&str, i64)], ranks: u64) -> Output {
     let rows = rows.iter();
     let rows = rows.map(|row| (row.0, row.1, 10 * row.2, 10 * row.3));
@@ -71,7 +71,7 @@ fn a_loader_inside_another_is_not_loaded_twice() {
     assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(3_000 * US)]);
 }
 
-/// Gaps of rank 0 in which only rank 1 gets input.
+/// Rank 0 has gaps, but only rank 1 loads input.
 #[test]
 fn a_rank_does_not_wait_for_the_input_of_another() {
     let kernel = |n: i64| Work {

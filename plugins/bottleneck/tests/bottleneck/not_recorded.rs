@@ -5,7 +5,7 @@ use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Kernels of 10 and of 40 µs by turns, on two streams.
+/// Kernels of alternately 10 and 40 µs on two streams.
 fn uneven(stream: impl Fn(usize) -> Option<i64>) -> Vec<Work> {
     let row = |n: usize| Work {
         stream: stream(n % 2),
@@ -28,7 +28,7 @@ fn a_stream_that_is_not_recorded_is_not_stream_0() {
     assert_eq!(texts(&unknown, "bottlenecks", "scope"), [""; 0]);
 }
 
-/// Two streams are uneven as far as is known, and half of the work is on nobody knows which.
+/// Two streams look uneven, but for half of the work the stream is unknown.
 #[test]
 fn work_of_unknown_streams_may_be_what_the_others_lack() {
     let row = |n: usize| Work {
@@ -57,7 +57,7 @@ fn a_copy_of_an_unknown_device_is_not_one_of_gpu0() {
     assert!(evidence.contains("device IS NULL"), "{evidence}");
 }
 
-/// While something was copied by who knows which device, gpu0 is not called idle.
+/// While a copy of an unknown device ran, gpu0 does not count as idle.
 #[test]
 fn a_device_is_not_idle_while_an_unknown_one_copies() {
     let steps: Vec<Work> = (0..20).map(|n| Work::at("step", n * 50, 30)).collect();
@@ -79,7 +79,7 @@ fn a_device_is_not_idle_while_an_unknown_one_copies() {
     assert!(!of(true).tables.iter().any(|table| table.name() == "idle"));
 }
 
-/// A point without its bytes would move 0 GB/s, and so wait for single accesses.
+/// A point without bytes must not count as moving 0 GB/s and waiting for single accesses.
 #[test]
 fn a_rate_that_is_not_known_is_no_slow_one() {
     let of = |bytes_per_s: Option<f64>| {

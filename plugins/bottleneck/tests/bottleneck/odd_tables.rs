@@ -4,7 +4,7 @@ use trueno_plugin::testing::run;
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Inputs with their columns of whole numbers, numbers, texts, truths and ids.
+/// Input name with its columns of integers, floats, texts, booleans and ids.
 type Columns = (
     &'static str,
     &'static [&'static str],
@@ -232,7 +232,6 @@ const TABLES: [Columns; 27] = [
     ),
 ];
 
-/// All inputs with a number of rows each, and their cells.
 fn tables(
     rows: usize,
     whole: impl Fn(usize) -> Option<i64>,
@@ -270,7 +269,6 @@ fn nothing_but_nulls_is_no_verdict() {
     assert_eq!(output.table("bottlenecks").rows(), 0);
 }
 
-/// Sums stay numbers, and gains are no longer than time itself.
 #[test]
 fn times_at_the_ends_of_their_type() {
     const TIMES: [i64; 8] = [i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1, -1, 0, 1, 7];

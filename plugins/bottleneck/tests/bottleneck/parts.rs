@@ -4,7 +4,7 @@ use crate::inputs::{US, Work, categories, facts, gains, iterations, kernels, tex
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Kernels of 30 µs, each asked for 10 µs before it starts, after a gap of 20 µs.
+/// Kernels of 30 µs, each launched 10 µs before it starts and after a gap of 20 µs.
 fn late(number: i64, brick: impl Fn(i64) -> Option<&'static str>) -> Vec<Work> {
     let row = |n: i64| Work {
         called_us: Some(n * 50 - 10),
@@ -86,7 +86,7 @@ fn copies_belong_to_the_category_they_are_made_in() {
     assert!(evidence.contains("id IN (1, 4, 7,"), "{evidence}");
 }
 
-/// Gaps of 20 µs in all of the first ten iterations of 200 µs, and in none of the others.
+/// Gaps of 20 µs in the first ten iterations of 200 µs and in none of the others.
 fn in_the_first(phases: &[(i64, &str, Option<&'static str>)]) -> Output {
     let mut rows = late(40, |_| None);
     rows.push(Work::at("step", 1_980, 3_020));
@@ -150,7 +150,7 @@ fn slow_iterations_are_told_where_they_hold_the_time() {
     );
 }
 
-/// Kernels of 30 µs with a copy of 10 µs after each, in half of the wall.
+/// Kernels of 30 µs, each followed by a copy of 10 µs, in half of the window.
 #[test]
 fn kernels_that_wait_for_launches_have_their_own_mean() {
     let copy = |n: i64| Work {

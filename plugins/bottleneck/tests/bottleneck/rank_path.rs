@@ -5,7 +5,7 @@ use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Both ranks launch too late; the path is on rank 1 but for its first piece.
+/// Both ranks launch too late; all of the path except its first piece is on rank 1.
 #[test]
 fn a_rank_saves_no_more_than_its_part_of_the_path() {
     let kernel = |rank: i64, n: i64| Work {

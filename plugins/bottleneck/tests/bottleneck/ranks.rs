@@ -5,7 +5,8 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Arrivals of two ranks in collectives, rank 1 the last if that is told: begin of both, and stay of rank 0, in microseconds.
+/// Arrivals of two ranks in collectives: arrival of rank 0, arrival of rank 1, stay of rank 0, in microseconds.
+/// Rank 1 is the last, and recorded as such if `is_told`.
 fn arrivals(collectives: &[(i64, i64, i64)], is_told: bool) -> TableBuilder {
     let rows: Vec<(u64, u64, i64, i64, i64)> = collectives
         .iter()
@@ -37,7 +38,7 @@ fn causes(cause: &'static str) -> TableBuilder {
         .text("name", [Some("gemm")])
 }
 
-/// Ten collectives of two ranks, one each 100 µs; rank 1 comes 40 µs after rank 0.
+/// Ten collectives of two ranks, one every 100 µs; rank 1 arrives 40 µs after rank 0.
 fn meet(is_told: bool, cause: &'static str) -> Output {
     let collectives: Vec<_> = (0..10).map(|n| (n * 100, n * 100 + 40, 50)).collect();
     let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
@@ -80,7 +81,7 @@ fn ranks_whose_order_cannot_be_told_are_not_late() {
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
-/// Tasks of a second thread, the joins that tell of them and the first one's waits for them: `n` of each, one every `every` µs.
+/// `n` tasks on a second thread, one every `every` µs, with their joins and the first thread's waits for them.
 fn joined(n: u64, every: i64, task: i64, wait: i64) -> [TableBuilder; 3] {
     let starts = || (0..n as i64).map(move |at| at * every * US);
     let waits = || (0..n).map(move |_| wait * US);
@@ -106,7 +107,7 @@ fn joined(n: u64, every: i64, task: i64, wait: i64) -> [TableBuilder; 3] {
     ]
 }
 
-/// Waits around tasks that the joins tell of are not told once more as waits that nothing explains.
+/// Waits that the finding `joins` covers must not be reported again as unexplained.
 #[test]
 fn the_same_wait_is_found_once() {
     let [tasks, joins, waits] = joined(20, 50, 5, 40);
@@ -116,7 +117,7 @@ fn the_same_wait_is_found_once() {
     assert_eq!(texts(&output, "bottlenecks", "code"), ["joins"]);
 }
 
-/// Collectives that are on record, and of which none could be matched.
+/// Collectives were recorded, but none could be matched between ranks.
 #[test]
 fn collectives_that_are_not_matched_are_not_measurable() {
     let rows: Vec<Work> = (0..19)
@@ -131,7 +132,7 @@ fn collectives_that_are_not_matched_are_not_measurable() {
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
-/// Collectives of two streams that ranks wait for at the same time hold them up once.
+/// Waits for collectives on two streams at the same time must not count twice.
 #[test]
 fn collectives_at_the_same_time_are_late_once() {
     let collectives: Vec<_> = (0..20)
@@ -149,7 +150,7 @@ fn collectives_at_the_same_time_are_late_once() {
     assert_eq!(gains(&output), [Some(10 * 20 * US)]);
 }
 
-/// Few waits that go on long after their tasks, all on record.
+/// Few waits, all recorded, that last long after their tasks have ended.
 #[test]
 fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
     let of = || joined(5, 2_000, 1_000, 1_400);

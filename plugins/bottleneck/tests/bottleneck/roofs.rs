@@ -5,7 +5,7 @@ use trueno_plugin::Table;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// A loop of 900 of 1,000 µs at 77 % of a roof, of 32 calls `above` above it.
+/// A loop that takes 900 of 1,000 µs at 77 % of a roof; `above` of its 32 calls lie above the roof.
 fn at_77(bound_by: &str, memory: &str, above: u64, doubt: Option<&str>) -> Output {
     let points = Table::build("points")
         .text("source", ["brick"])

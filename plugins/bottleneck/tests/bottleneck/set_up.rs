@@ -5,7 +5,7 @@ use trueno_plugin::TableBuilder;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// A kernel after 5 of 10 ms, and as much work of the host after it; before it as `rows` say.
+/// A kernel that starts after 5 of 10 ms, with as much host work after it; `rows` are the host's work before it.
 fn first_at_half(rows: Vec<TableBuilder>) -> Output {
     let mut inputs = vec![
         facts(10_000),

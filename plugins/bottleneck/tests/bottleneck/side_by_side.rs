@@ -8,10 +8,10 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Ranks, and by how many microseconds each is late.
+/// Rank number and by how many microseconds it is late.
 type Ranks<'a> = &'a [(i64, i64)];
 
-/// Rows of all ranks: each rank's number, its delay and the row's number.
+/// Rows of all ranks; `row` gets the rank's number, its delay and the row's number.
 fn all<T>(ranks: Ranks<'_>, n: i64, row: impl Fn(i64, i64, i64) -> T) -> Vec<T> {
     let of = ranks
         .iter()
@@ -23,7 +23,7 @@ fn id(rank: i64, at: i64) -> u64 {
     (rank as u64) << 48 | (at as u64 + 1)
 }
 
-/// Kernels whose launches come late; with waits after each where `waits`.
+/// Kernels with late launches, each followed by a wait if `waits`.
 fn launches(ranks: Ranks<'_>, waits: bool) -> Vec<TableBuilder> {
     let mut rows = all(ranks, 100, |rank, late, n| Work {
         device: Some((rank << 16) + rank),
@@ -46,7 +46,7 @@ fn launches(ranks: Ranks<'_>, waits: bool) -> Vec<TableBuilder> {
     tables
 }
 
-/// Twenty rounds of two tasks on two threads, 2 and `long_us`, and who waits for them `wait_us`.
+/// Twenty rounds of two tasks on two threads, 2 and `long_us` µs, with a wait of `wait_us` for them.
 fn rounds(ranks: Ranks<'_>, long_us: i64, wait_us: i64) -> Vec<TableBuilder> {
     let of = |value: &dyn Fn(i64, i64, i64) -> i64| all(ranks, 40, value);
     let start = |_, late: i64, n: i64| (late + n / 2 * 50) * US;
@@ -68,7 +68,6 @@ fn rounds(ranks: Ranks<'_>, long_us: i64, wait_us: i64) -> Vec<TableBuilder> {
     ]
 }
 
-/// The same megabyte up and down.
 fn copies(ranks: Ranks<'_>) -> Vec<TableBuilder> {
     let mut rows = all(ranks, 40, |rank, late, n| Work {
         device: Some(rank << 16),
@@ -78,7 +77,6 @@ fn copies(ranks: Ranks<'_>) -> Vec<TableBuilder> {
     vec![transfers(&rows)]
 }
 
-/// Loading for half of the time.
 fn loading(ranks: Ranks<'_>) -> Vec<TableBuilder> {
     let of = |value: fn(i64, i64, i64) -> i64| all(ranks, 40, value);
     let names = Table::build("brick_names")
@@ -96,7 +94,6 @@ fn loading(ranks: Ranks<'_>) -> Vec<TableBuilder> {
     vec![names, rows]
 }
 
-/// Half of all 2 ms is in one name, on the path.
 fn opportunity(name: &str) -> TableBuilder {
     Table::build("opportunity")
         .text("name", [name])
@@ -105,7 +102,7 @@ fn opportunity(name: &str) -> TableBuilder {
         .i64("gain_100pct_ns", [1_000 * US])
 }
 
-/// A brick of which every `repeats`-th result is that of the first.
+/// A brick of which every `repeats`-th result equals the first.
 fn results(ranks: Ranks<'_>, repeats: i64) -> Vec<TableBuilder> {
     let of = |value: &dyn Fn(i64, i64, i64) -> i64| all(ranks, 40, value);
     let result = |_, _, n| if n % repeats == 0 { 7 } else { 100 + n as u64 };
@@ -122,7 +119,6 @@ fn results(ranks: Ranks<'_>, repeats: i64) -> Vec<TableBuilder> {
     vec![table, opportunity("mask")]
 }
 
-/// `each` calls of 150 ns a rank.
 fn calls(ranks: Ranks<'_>, each: u64) -> Vec<TableBuilder> {
     let table = Table::build("by_brick")
         .text("lane_kind", ["host"])
@@ -136,7 +132,6 @@ fn calls(ranks: Ranks<'_>, each: u64) -> Vec<TableBuilder> {
     vec![table, opportunity("axpy")]
 }
 
-/// One of two threads works alone.
 fn alone(ranks: Ranks<'_>) -> Vec<TableBuilder> {
     let lane = |rank: i64, _, n: i64| match rank {
         0 => format!("thread {n}"),
@@ -223,7 +218,7 @@ fn a_second_rank_beside_the_first_gains_nothing() {
     }
 }
 
-/// Rounds of 2 and 20 ms, five on each of two threads that hand them out, side by side.
+/// Rounds of 2 and 20 ms, five of each, dispatched by two threads at the same time.
 #[test]
 fn groups_at_the_same_time_are_evened_out_at_the_same_time() {
     for late_us in [0, 7_000] {

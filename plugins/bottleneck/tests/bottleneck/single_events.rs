@@ -8,8 +8,8 @@ use crate::inputs::{
     US, Work, facts, gains, kernels, kernels_of_blocks, launched_at_once, path, pieces, texts,
 };
 
-/// Twenty kernels of 5 µs, launched 10 µs before they begin: each but the first `gap_us` after the one before, the tenth
-/// `long_us` after it.
+/// Twenty kernels of 5 µs with gaps of `gap_us`, each launched 10 µs before it starts. Kernel 10 comes after a gap of
+/// `long_us` and is launched 15 µs into it.
 fn launches(gap_us: i64, long_us: i64) -> (Vec<Work>, i64) {
     let mut now_us = 0;
     let mut rows = Vec::new();
@@ -58,7 +58,8 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     );
 }
 
-/// The launch comes 12 ms into a gap of 132 ms: for the other 120 ms the device had the work, and the host is not to blame.
+/// The launch comes 12 ms into a gap of 132 ms. For the other 120 ms the device had work queued, so the host is not
+/// to blame.
 #[test]
 fn a_gap_after_a_launch_is_not_the_host_s() {
     let cause = |launched_us: i64| {
@@ -74,7 +75,7 @@ fn a_gap_after_a_launch_is_not_the_host_s() {
     assert_eq!(cause(120_000), ["host"]);
 }
 
-/// The first CUDA program of many a course: one kernel of one block is all there is to see.
+/// A typical first CUDA program: one kernel of one block is the whole run.
 #[test]
 fn one_kernel_of_one_block_is_found_if_it_is_most_of_the_run() {
     let code = |dur_us: i64, blocks: i64| {
@@ -101,7 +102,7 @@ fn one_kernel_of_one_block_is_found_if_it_is_most_of_the_run() {
     assert_eq!(code(300, 1).0, [""; 0]);
 }
 
-/// Kernels of four names, each launched twice; the call of the first launch of each takes so long.
+/// Kernels of four names, each launched twice; each first launch call takes `first_us`.
 fn warming_up(first_us: i64) -> Output {
     let mut now_us = 0;
     let mut rows = Vec::new();
@@ -137,7 +138,7 @@ fn first_launches_that_load_code_are_set_up() {
     assert!(!texts(&warming_up(12), "bottlenecks", "code").contains(&"first_launches".to_owned()));
 }
 
-/// A kernel after 600 of 1,000 µs, and 600 µs of work of the host before it, in so many calls.
+/// A kernel after 600 of 1,000 µs, preceded by 600 µs of host work in `calls` calls.
 fn input_first(step: Option<i64>, calls: i64) -> Output {
     let late = Work {
         called_us: Some(590),
@@ -195,7 +196,6 @@ fn host_work_before_any_iteration_is_set_up() {
     assert_eq!(texts(&output, "bottlenecks", "class"), ["set_up"]);
 }
 
-/// Much of the memory is free in pieces, at one moment.
 fn fragments(moment: &str, free_share: f64) -> Vec<String> {
     let table = Table::build("fragmentation")
         .text("place", ["gpu0"])

@@ -5,7 +5,8 @@ use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Class, sentence up to the fix, and what else was considered, of a loop of that rate and number of misses.
+/// Runs the plugin on a loop of that rate and number of misses. Returns class, sentence up to the fix, and other
+/// explanations.
 fn said(gb_per_s: f64, misses: Option<f64>) -> (String, String, String) {
     let [points, opportunity] = slow_loop("walk", Some(gb_per_s * 1e9), 0.1);
     let of = || misses.into_iter();

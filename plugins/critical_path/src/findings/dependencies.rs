@@ -5,12 +5,11 @@ use trueno_plugin::{Finding, Severity, agreeing, counted};
 use super::Facts;
 use crate::load::edges::Edge;
 
-/// More cycles than this are counted, not named.
 const NAMED_CYCLES: usize = 10;
-/// More ids or edges than this are cut short in a text.
 const NAMED_IDS: usize = 20;
 
-/// Cycles, then edges that the times contradict, that lead nowhere, or that mean nothing here.
+/// Reports cycles, then edges that the times contradict, that have no interval at one end, or that have an
+/// unsupported kind.
 pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
     let &Facts {
         dependencies,

@@ -6,10 +6,8 @@ use super::Facts;
 use crate::load::device::Found;
 use crate::load::inferred::Rule;
 
-/// Host time on the path while a device is busy is worth a word from so much of the window on.
 const MIN_OVER_DEVICE: f64 = 0.03;
 
-/// Findings on what the device's records leave open.
 pub fn device(found: &Found) -> Vec<Finding> {
     let mut out = Vec::new();
     if found.unclear_waits > 0 {
@@ -39,7 +37,6 @@ pub fn device(found: &Found) -> Vec<Finding> {
     out
 }
 
-/// Dependencies that are inferred.
 pub fn inferred(facts: &Facts<'_>) -> Option<Finding> {
     let inferred = &facts.device.inferred;
     let rules = Rule::ALL.into_iter().zip(facts.path);
@@ -73,7 +70,6 @@ pub fn inferred(facts: &Facts<'_>) -> Option<Finding> {
     })
 }
 
-/// Finding on a host that holds the path while a device is busy.
 pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
     let of = facts.over_device.as_ref()?;
     if (of.all_ns as f64) < MIN_OVER_DEVICE * facts.wall_ns as f64 {

@@ -5,12 +5,11 @@ use trueno_plugin::{Finding, Severity, counted};
 use super::Facts;
 use crate::predict::opportunity::Opportunity;
 
-/// A name that holds more of the window than this is a frame around the program's work.
+/// A name with a larger share of the window is a frame around the program's work.
 const FRAME: f64 = 0.9;
-/// Half the time of the best name has to gain so much of the window to be worth a word.
 const MIN_GAIN: f64 = 0.005;
 
-/// The name that buys most.
+/// Reports the name with the largest gain.
 pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     // A frame around everything, and time that nothing explains, are no levers.
     let is_lever = |row: &&Opportunity| {
@@ -46,7 +45,6 @@ pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Finding on names whose gain cannot be predicted.
 pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     let background = facts.background.as_ref()?;
     let rows = facts.opportunities.iter().filter(|row| row.is_bounded);
@@ -79,7 +77,6 @@ pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// Finding on names that no gain was predicted for.
 pub fn cut(opportunities: &[Opportunity]) -> Option<Finding> {
     let computed = |row: &&Opportunity| row.gains_ns.is_some();
     let asked_for = |row: &&Opportunity| computed(row) || row.is_bounded;

@@ -17,48 +17,34 @@ use crate::path::background::Background;
 use crate::path::host_over_device::HostTime;
 use crate::predict::opportunity::Opportunity;
 
-/// Facts that findings are made of.
 pub struct Facts<'a> {
-    /// Dependencies, good and bad.
     pub dependencies: &'a Dependencies,
-    /// Rows of `edges` of a kind that means nothing here.
     pub unknown_kinds: u64,
-    /// Rows that the window cut.
     pub cut: Cut,
-    /// Rows that became no interval.
     pub left_out: LeftOut,
-    /// Dependencies from waits and events.
     pub device: &'a Found,
-    /// Skews of the clocks of devices, which were corrected.
+    /// Clock skews of devices, already corrected.
     pub skews: &'a [Skew],
-    /// Collectives that lead from rank to rank.
     pub ranks: Ranks,
-    /// Time on the path by the rule that inferred why.
+    /// Time on the path by inference rule, in the order of `Rule::ALL`.
     pub path: &'a [i64],
-    /// Gains of less time.
     pub opportunities: &'a [Opportunity],
-    /// The busiest lane that nothing connects with the path.
+    /// The busiest lane that no dependency connects with the path.
     pub background: Option<Background>,
-    /// Host time on the path while a device is busy.
     pub over_device: Option<HostTime>,
-    /// Most names that get a prediction.
     pub predicted_names: usize,
-    /// Rows of slack that are listed, and all.
     pub slack_rows: (usize, usize),
-    /// True if the window is a part of the run.
     pub is_part: bool,
-    /// Length of the window.
     pub wall_ns: i64,
 }
 
 impl Facts<'_> {
-    /// Word for the window.
     fn window(&self) -> &'static str {
         if self.is_part { "window" } else { "run" }
     }
 }
 
-/// The best lever, then everything that kept a row or an edge out, the worst first.
+/// The largest opportunity first, then what kept rows or edges out of the graph, worst first.
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let mut out = dependencies::dependencies(facts);
     out.extend(rows::outside(facts.cut, facts.is_part));
@@ -75,7 +61,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out
 }
 
-/// Findings on a run of samples and waits alone, whose path nobody can tell.
+/// Findings for a run of only samples and waits, whose path cannot be determined.
 pub fn of_samples(cut: Cut, left_out: LeftOut, is_part: bool) -> Vec<Finding> {
     let title =
         "the critical path is not measurable from samples alone: who ended a wait was not recorded";
@@ -94,7 +80,6 @@ pub fn of_samples(cut: Cut, left_out: LeftOut, is_part: bool) -> Vec<Finding> {
     out
 }
 
-/// Finding on a list of slack that is not whole.
 fn slack_cut((listed, all): (usize, usize)) -> Option<Finding> {
     (all > listed).then(|| {
         let title = format!(

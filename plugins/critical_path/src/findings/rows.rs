@@ -9,7 +9,7 @@ use crate::infer::clock_skew::Skew;
 use crate::infer::ranks::Ranks;
 use crate::load::window::Cut;
 
-/// Rows that reach beyond the recording; and what an asked-for window leaves out, which is as it should be.
+/// Reports rows that reach beyond the recording. What a chosen window leaves out is expected.
 pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
     let mut out = Vec::new();
     let beyond = match is_part {
@@ -47,7 +47,6 @@ pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
     out
 }
 
-/// Rows that became no interval.
 pub fn left_out(left_out: LeftOut) -> Option<Finding> {
     let rows = left_out.bound + left_out.invalid + left_out.impossible;
     (rows > 0).then(|| {
@@ -66,7 +65,6 @@ pub fn left_out(left_out: LeftOut) -> Option<Finding> {
     })
 }
 
-/// Ranks that collectives connect, and how well their clocks compare.
 pub fn ranks(ranks: &Ranks) -> Option<Finding> {
     if ranks.collectives == 0 {
         return None;
@@ -91,7 +89,6 @@ pub fn ranks(ranks: &Ranks) -> Option<Finding> {
     Some(Finding::new("ranks", Severity::Info, title).detail(detail))
 }
 
-/// The skew of a device's clock.
 pub fn skew(skew: &Skew) -> Finding {
     let direction = if skew.shift_ns > 0 {
         "behind"

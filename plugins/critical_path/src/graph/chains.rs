@@ -15,21 +15,19 @@ pub struct Chain {
     pub label: u32,
 }
 
-/// All chains of a run; each comes after the one around it.
+/// All chains of a run; each comes after its enclosing chain.
 #[derive(Default)]
 pub struct Chains {
     all: Vec<Chain>,
-    /// By number of the interval.
     of: Vec<u32>,
-    /// Number of the first interval of each lane.
     first: Vec<u32>,
 }
 
-/// An interval that is being looked at.
 const ON_THE_WAY: u32 = NONE - 1;
 
 impl Chains {
-    /// Finds them. A wait lasts as long as what it waits for: what is done in it is not of what is around it.
+    /// Builds the chains. A wait starts a new chain: it lasts as long as what it waits for, so work inside it
+    /// does not belong to what encloses the wait.
     pub fn new(run: &Lanes, ownership: &Ownership) -> Self {
         let mut out = Self {
             all: Vec::new(),
@@ -82,18 +80,17 @@ impl Chains {
         out
     }
 
-    /// All of them, by number.
     pub fn all(&self) -> &[Chain] {
         &self.all
     }
 
-    /// The chain of an interval of a lane.
     #[inline]
     pub fn get(&self, lane: usize, span: u32) -> u32 {
         self.of[(self.first[lane] + span) as usize]
     }
 
-    /// Gives every chain a value: `own` makes it of the last label and the value of the chain around, or else `none`.
+    /// Computes a value for every chain: `own` gets the last label and the value of the enclosing chain, or
+    /// `none`.
     pub fn inherit<T: Copy>(&self, none: T, mut own: impl FnMut(u32, T) -> T) -> Vec<T> {
         let mut out: Vec<T> = Vec::with_capacity(self.all.len());
         for chain in &self.all {
@@ -104,10 +101,9 @@ impl Chains {
     }
 }
 
-/// Numbers of chains by the chain around and a label.
 struct Numbers {
     known: FastMap<(u32, u32), u32>,
-    /// For each label the last that was asked for: rows of a label mostly lie in the same.
+    /// The last lookup of each label: rows of a label mostly have the same enclosing chain.
     recent: Vec<(u32, u32)>,
 }
 

@@ -6,26 +6,22 @@ use trueno_analysis::sweep::{Open, OpenIntervals};
 use crate::graph::segments::{Cut, Ends, Mark, NONE, Segments, Want, waits_since};
 use crate::load::dependencies::Dependency;
 
-/// The lane in the making.
 pub(crate) struct Cutter<'a> {
     run: &'a Lanes,
     dependencies: &'a [Dependency],
     out: &'a mut Segments,
     ends: &'a mut Ends,
-    /// First segment of the lane.
     first: u32,
-    /// Instants still to come.
     cuts: &'a [Cut],
-    /// Intervals still to come.
     marks: &'a [Mark],
-    /// For every entry of the sweep's stack: how many segments there were when it began.
+    /// For every entry of the sweep's stack: the number of segments when it began.
     begun: Vec<u32>,
-    /// Waits whose next segment a dependency leads to: index, end, dependency.
+    /// Waits whose next segment is the target of a dependency: index, end, dependency.
     resuming: Vec<(u32, i64, u32)>,
 }
 
 impl<'a> Cutter<'a> {
-    /// For one lane: its cuts in the order of time, its marks in that of intervals.
+    /// Cuts one lane. `cuts` are sorted by time, `marks` by interval.
     pub fn new(
         run: &'a Lanes,
         dependencies: &'a [Dependency],
@@ -65,7 +61,7 @@ impl<'a> Cutter<'a> {
         });
     }
 
-    /// Answers all cuts up to an instant; what ended by then is pushed already.
+    /// Resolves all cuts up to `until_ns`. Segments that ended by then must be pushed already.
     fn answer(&mut self, spans: &[Span], stack: &[Open<u32>], until_ns: i64) {
         while let Some(cut) = self.cuts.first().filter(|cut| cut.time_ns <= until_ns) {
             self.cuts = &self.cuts[1..];
@@ -90,7 +86,6 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// The segment of this lane before another, if there is one.
     fn before(&self, segment: u32) -> u32 {
         if segment > self.first {
             segment - 1
@@ -99,8 +94,8 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// The segment that `from` ran at an instant. In a wait or in another task it
-    /// begins nothing; then it is what it did before that.
+    /// The segment in which `from` was running at `time_ns`. If `from` was in a wait or in another task then,
+    /// the segment before that.
     fn running(&self, spans: &[Span], stack: &[Open<u32>], from: u32, time_ns: i64) -> u32 {
         let busy_elsewhere = |index: u32| {
             let span = &spans[index as usize];
@@ -119,7 +114,7 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Marks the segments of a wait that are there so far, from a time on.
+    /// Marks the existing segments of a wait from `since_ns` on as elastic.
     fn make_elastic(&mut self, wait: u32, since_ns: i64) {
         let mut segment = self.out.len();
         while segment > self.first as usize {
@@ -147,7 +142,6 @@ impl<'a> Cutter<'a> {
         });
     }
 
-    /// An interval begins within those of the stack.
     fn begin(&mut self, spans: &[Span], stack: &[Open<u32>], index: u32) {
         let span = &spans[index as usize];
         self.answer(spans, stack, span.start_ns);
@@ -168,7 +162,6 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// The innermost interval ran.
     fn ran(&mut self, spans: &[Span], stack: &[Open<u32>], start_ns: i64, end_ns: i64) {
         let Some(&Open {
             item: innermost, ..

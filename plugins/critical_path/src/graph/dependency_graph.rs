@@ -30,70 +30,61 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::{Inferred, Rule};
 use crate::load::wait_functions::only_waits;
 
-/// The link that kept a segment from beginning earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// The segment before it on its lane.
     Lane,
     Dependency(DependencyKind),
 }
 
-/// The predecessor that would have let a segment begin latest.
+/// The predecessor with the latest release time plus least lag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
     pub source: u32,
     pub link: Link,
-    /// Time from its release to the start of the segment.
+    /// Measured time from its release to the start of the segment.
     pub lag_ns: i64,
-    /// The part of it that no program can avoid.
+    /// The part of the lag that no program can avoid.
     pub least_ns: i64,
 }
 
-/// A predecessor of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Predecessor {
     pub source: u32,
     pub link: Link,
-    /// The least time from its release to the start of the segment.
+    /// Least possible time from its release to the start of the segment.
     pub least_ns: i64,
 }
 
 /// Target, source, kind and number of a dependency.
 pub(crate) type Edge = (u32, u32, DependencyKind, u32);
 
-/// Segments and what connects them.
 pub struct Graph<'a> {
     pub run: &'a Lanes,
     pub segments: Segments,
-    /// The segments that have dependencies: most have none.
     targets: RankBitmap,
-    /// For each of these by rank, where its dependencies begin in the two lists below.
+    /// By rank in `targets`: where its dependencies begin in `sources` and `kinds`.
     first_in: Vec<u32>,
     sources: Vec<u32>,
     kinds: Vec<DependencyKind>,
-    /// Segments in an order that respects all edges, as stretches of lanes.
+    /// Ranges of segments, each within a lane, in an order that respects all edges.
     order: Vec<Range<u32>>,
     kept: RankBitmap,
     let_go: Vec<u32>,
-    /// Target and source of dependencies that are inferred.
     inferred: FastMap<(u32, u32), Rule>,
-    /// For each of the targets by rank, the place of its binding dependency or [`LANE`].
+    /// By rank in `targets`: index of the binding dependency, or [`LANE`].
     binding: Vec<u32>,
     latencies: Latencies,
-    /// Last segment of the path; see `path_end`.
     last: Option<u32>,
     connected: Vec<usize>,
-    /// For each lane: true if it is a [follower](Self::only_follows).
     followers: Vec<bool>,
-    /// For each label: true if it [only waits](only_waits).
     waits: Vec<bool>,
 }
 
-/// Bound by the segment before it on its lane.
+/// The binding predecessor is the previous segment on the same lane.
 const LANE: u32 = u32::MAX;
 
 impl<'a> Graph<'a> {
-    /// Builds the graph. `dependencies` are those the segments were cut for.
+    /// Builds the graph. `dependencies` must be those for which the segments were cut.
     pub fn new(run: &'a Lanes, segments: Segments, dependencies: &[Dependency]) -> Self {
         let mut edges: Vec<Edge> = segments
             .ends
@@ -152,10 +143,8 @@ impl<'a> Graph<'a> {
         graph
     }
 
-    /// Finds the binding predecessor of every segment that has dependencies.
-    ///
-    /// Of several that would have let it begin as late, work before waits; then the lane, then the
-    /// dependencies in the order of [`DependencyKind`]; then the lane that comes first.
+    /// Finds the binding predecessor of every segment with dependencies. Ties go to work before waits, then to
+    /// the lane's own order, then to dependencies in the order of [`DependencyKind`], then to the first lane.
     fn bind(&mut self, edges: &[Edge]) {
         let mut binding = Vec::with_capacity(self.targets.len());
         let mut first = 0;
@@ -203,7 +192,6 @@ impl<'a> Graph<'a> {
         best.map_or(LANE, |best| best.1)
     }
 
-    /// Takes dependencies sorted by target.
     fn set_edges(&mut self, edges: &[Edge]) {
         self.targets = RankBitmap::new(self.segments.len(), edges.iter().map(|edge| edge.0));
         let of_targets = edges.chunk_by(|a, b| a.0 == b.0);
@@ -218,7 +206,7 @@ impl<'a> Graph<'a> {
         self.kinds = edges.iter().map(|edge| edge.2).collect();
     }
 
-    /// Remembers which dependencies are inferred; they are those the graph was made of.
+    /// Records which dependencies were inferred. `dependencies` must be those the graph was built from.
     pub fn mark_inferred(&mut self, dependencies: &[Dependency], inferred: &Inferred) {
         if inferred.is_empty() {
             return;
@@ -232,41 +220,37 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The rule that inferred the dependency of a segment on another; `None`: it was recorded, or is the order of a
-    /// lane.
+    /// The rule that inferred this dependency; `None` if it was recorded or is the order of a lane.
     pub fn inferred(&self, segment: u32, source: u32) -> Option<Rule> {
         self.inferred.get(&(segment, source)).copied()
     }
 
-    /// Dependencies that close a circle of segments at one instant, by their number: the times
-    /// cannot tell which of a circle is wrong, so one is left out.
+    /// Numbers of dependencies that were dropped to break cycles of segments at one instant: the times cannot
+    /// tell which one is wrong.
     pub fn let_go(&self) -> &[u32] {
         &self.let_go
     }
 
-    /// The segment that the path ends with; see `path_end`.
     pub fn last(&self) -> Option<u32> {
         self.last
     }
 
-    /// True if recorded dependencies connect two lanes, directly or through others.
     pub fn are_connected(&self, lane: usize, other: usize) -> bool {
         self.connected[lane] == self.connected[other]
     }
 
-    /// True if a lane of the host only follows others: nothing recorded waits for it, and the path does not end there. A
-    /// watchdog asks a device for its progress now and then.
+    /// Returns whether no other lane depends on this host lane and the path does not end there, such as for a
+    /// watchdog that polls a device.
     pub fn only_follows(&self, lane: usize) -> bool {
         self.followers[lane]
     }
 
-    /// The segments that have dependencies: all others follow only the one before on their lane.
+    /// The segments with dependencies. All others only follow the previous one on their lane.
     #[inline]
     pub fn targets(&self) -> &RankBitmap {
         &self.targets
     }
 
-    /// Places of a segment's dependencies among those of all.
     #[inline]
     pub(crate) fn edges(&self, segment: u32) -> Range<usize> {
         self.targets
@@ -279,50 +263,46 @@ impl<'a> Graph<'a> {
         self.first_in[rank] as usize..self.first_in[rank + 1] as usize
     }
 
-    /// Segments in an order that respects all edges, as stretches of lanes.
     pub fn order(&self) -> &[Range<u32>] {
         &self.order
     }
 
-    /// The segments that anything but the next of their lane looks back at.
+    /// The segments that are a predecessor of anything but the next one on their lane.
     #[inline]
     pub fn kept(&self) -> &RankBitmap {
         &self.kept
     }
 
-    /// Sources of the dependencies of a segment.
     #[inline]
     pub fn sources(&self, segment: u32) -> &[u32] {
         &self.sources[self.edges(segment)]
     }
 
-    /// The segment before on the same lane.
     #[inline]
     pub fn lane_before(&self, segment: u32, lane: usize) -> Option<u32> {
         (segment > self.segments.lane_first[lane]).then(|| segment - 1)
     }
 
-    /// The interval of a segment.
     pub fn span(&self, segment: u32, lane: usize) -> &Span {
         &self.run.lanes[lane].spans[self.segments.span[segment as usize] as usize]
     }
 
-    /// Duration that the segment needs by itself: that of an elastic one is zero.
+    /// Duration that the segment itself needs; zero for an elastic one.
     #[inline]
     pub fn dur_ns(&self, segment: u32) -> i64 {
         let (start_ns, end_ns) = self.needs_ns(segment);
         end_ns - start_ns
     }
 
-    /// From when to when the segment needs its lane for itself.
+    /// Start and end of the time in which the segment needs its lane.
     #[inline]
     pub fn needs_ns(&self, segment: u32) -> (i64, i64) {
         let start_ns = self.segments.start_ns(segment as usize);
         (start_ns, self.segments.free_ns(segment as usize))
     }
 
-    /// Time from a predecessor's release to the start of the segment, if it would have let it begin as late as the
-    /// binding one; of all others the least time.
+    /// The measured lag if the predecessor would have released the segment as late as the binding one did, else
+    /// the least lag.
     #[inline]
     pub fn lag_ns(&self, segment: u32, of: &Predecessor, binding: &Binding) -> i64 {
         let free_ns = self.segments.free_ns(of.source as usize);
@@ -334,7 +314,6 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// The predecessor that would have let a segment begin latest.
     #[inline]
     pub fn binding(&self, segment: u32, lane: usize) -> Option<Binding> {
         let rank = self.targets.rank(segment);
@@ -358,7 +337,6 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// The dependencies of a segment, without the order of its lane.
     #[inline]
     pub fn dependencies(&self, segment: u32) -> impl Iterator<Item = Predecessor> {
         let edges = self.edges(segment);
@@ -380,12 +358,10 @@ impl<'a> Graph<'a> {
         before.into_iter().chain(self.dependencies(segment))
     }
 
-    /// True if nothing happened in a segment but waiting, for what nobody recorded or for a dependency.
     pub fn only_waits(&self, segment: u32, lane: usize) -> bool {
         self.waits[self.span(segment, lane).label as usize]
     }
 
-    /// True if a recorded call, or other work, put a segment on its stream.
     #[inline]
     pub fn is_launched(&self, segment: u32) -> bool {
         let kinds = &self.kinds[self.edges(segment)];
@@ -395,7 +371,6 @@ impl<'a> Graph<'a> {
         kinds.iter().any(begins)
     }
 
-    /// True if a lane is a stream of a device.
     pub fn is_device(&self, lane: usize) -> bool {
         self.run.lanes[lane].kind == LaneKind::Device
     }

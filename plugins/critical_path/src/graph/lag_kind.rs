@@ -4,10 +4,9 @@ use crate::graph::dependency_graph::{Graph, Link};
 use crate::graph::walk::PieceKind;
 use crate::load::edges::DependencyKind;
 
-/// The kind of a lag after `source`, on the way to a segment of `lane`.
-///
-/// Work of a device stood in the queue of its stream if its launch is on record. Else it may have been launched
-/// only just then: its stream was idle, and nobody knows why.
+/// The kind of a lag after `source` and before a segment of `lane`. Device work with a recorded launch was in the
+/// queue of its stream. Without one it may have been launched only then, so the stream was idle for an unknown
+/// reason.
 #[inline]
 pub fn lag_kind(
     graph: &Graph<'_>,

@@ -12,32 +12,30 @@ use crate::graph::dependency_graph::{Edge, Graph};
 use crate::load::dependencies::{Dependency, span};
 use crate::load::edges::DependencyKind;
 
-/// Of fewer the shortest is not known to be the least that is possible: then it counts as 0.
+/// With fewer measurements the shortest may not be the least possible; then 0 is used.
 const MIN_COUNT: usize = 5;
-/// Work was surely in its queue if its call began so many times the least time of a launch before.
+/// Work was surely queued if its call began this many times the least launch time earlier.
 const LONG_BEFORE: i64 = 2;
 
-/// Least lags of the predecessors of device work; all others have none.
+/// Least lags of the predecessors of device work. All others have none.
 #[derive(Default)]
 pub struct Latencies {
-    /// By the place of a dependency; empty: none has one.
+    /// By dependency index; empty if there are none.
     of_edges: Vec<u32>,
-    /// By the rank of a target, of the segment before it on its lane; empty: none has one.
+    /// Lag after the previous segment on the lane, by rank of the target; empty if there are none.
     of_lanes: Vec<u32>,
 }
 
-/// Work that a call of the host put on its stream.
 struct Launched {
     rank: usize,
     edges: Range<usize>,
     called_ns: i64,
     start_ns: i64,
-    /// Release time of the work before it on its stream; `None`: there is none.
     before_ns: Option<i64>,
 }
 
 impl Latencies {
-    /// Measures them; `edges` are sorted by target.
+    /// Measures the lags. `edges` must be sorted by target.
     pub fn new(graph: &Graph<'_>, edges: &[Edge], dependencies: &[Dependency]) -> Self {
         let mut out = Self::default();
         if !(0..graph.run.lanes.len()).any(|lane| graph.is_device(lane)) {
@@ -78,7 +76,6 @@ impl Latencies {
         out
     }
 
-    /// Takes in the work of a stream.
     fn add(&mut self, graph: &Graph<'_>, edges: &[Edge], work: &[Launched]) {
         let idle = work.iter().filter(|of| {
             of.before_ns
@@ -107,20 +104,19 @@ impl Latencies {
         }
     }
 
-    /// Of a dependency, by its place.
     #[inline]
     pub fn of_edge(&self, edge: usize) -> i64 {
         self.of_edges.get(edge).copied().unwrap_or(0).into()
     }
 
-    /// Of the segment before a target on its lane, by the rank of the target.
+    /// Least lag after the previous segment on the lane, by rank of the target.
     #[inline]
     pub fn of_lane(&self, rank: usize) -> i64 {
         self.of_lanes.get(rank).copied().unwrap_or(0).into()
     }
 }
 
-/// The shortest of times, if there are enough.
+/// The minimum, or 0 if there are fewer than `MIN_COUNT` times.
 fn shortest(times_ns: impl Iterator<Item = i64>) -> i64 {
     let (mut count, mut shortest_ns) = (0, i64::MAX);
     for ns in times_ns {

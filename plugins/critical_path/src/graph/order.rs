@@ -10,11 +10,10 @@ use std::ops::Range;
 
 use crate::graph::dependency_graph::Graph;
 
-/// Stretches of lanes; every segment comes after all it depends on. Second: the dependencies
-/// that were dropped to break cycles, by their places in [`Graph::sources`].
-///
-/// The times of the graph's edges order their segments, all but those of one instant. Of lanes that
-/// wait for each other in a cycle, the one at the earliest segment loses its dependency.
+/// Returns ranges of segments, each within a lane, in which every segment comes after all it depends on. Also
+/// returns the dependencies dropped to break cycles, as indexes into [`Graph::sources`]. Times already order all
+/// segments except those of one instant. Of lanes that wait for each other in a cycle, the one at the earliest
+/// segment loses its dependency.
 pub fn order(graph: &Graph<'_>) -> (Vec<Range<u32>>, Vec<usize>) {
     let first = &graph.segments.lane_first;
     let lanes = first.len() - 1;
@@ -78,7 +77,7 @@ pub fn order(graph: &Graph<'_>) -> (Vec<Range<u32>>, Vec<usize>) {
     }
 }
 
-/// Lanes that wait for each other in a circle, met on the way from a lane that waits.
+/// The cycle of waiting lanes reached from lane `from`.
 fn circle(from: usize, lanes: usize, waits_for: impl Fn(usize) -> usize) -> Vec<usize> {
     // After as many steps as there are lanes, one is in the circle for certain.
     let inside = (0..lanes).fold(from, |lane, _| waits_for(lane));

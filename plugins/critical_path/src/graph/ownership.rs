@@ -13,19 +13,17 @@ use trueno_analysis::sweep::OpenIntervals;
 use crate::load::dependencies::{Dependency, SpanAt};
 use crate::load::edges::DependencyKind;
 
-/// Owner of segments that belong to nothing.
 pub const NONE: u32 = u32::MAX;
 
-/// Intervals of all lanes, numbered through, and what each belongs to.
+/// The owner of every interval. Intervals are numbered across all lanes.
 pub struct Ownership {
-    /// Number of the first interval of each lane, and one past the last of all.
+    /// Number of the first interval of each lane, then the number of all.
     first: Vec<u32>,
-    /// Owner by number; [`NONE`] where there is none.
+    /// Owner by interval number; [`NONE`] if there is none.
     owners: Vec<u32>,
 }
 
 impl Ownership {
-    /// Of a run and the dependencies that hold in it.
     pub fn new(run: &Lanes, dependencies: &[Dependency]) -> Self {
         let mut first = vec![0];
         for lane in &run.lanes {
@@ -59,8 +57,8 @@ impl Ownership {
         }
     }
 
-    /// Of several that launched one interval the last to begin counts: the innermost. Where that is a call that
-    /// had returned before, its work belongs to what is around the call.
+    /// If several calls launched an interval, the last to begin owns it, which is the innermost. If that call
+    /// had already returned, whatever encloses the call owns it.
     fn launched(&mut self, run: &Lanes, dependencies: &[Dependency]) {
         let blocks: FastSet<(SpanAt, SpanAt)> = dependencies
             .iter()
@@ -96,27 +94,22 @@ impl Ownership {
         }
     }
 
-    /// The number of intervals.
     pub fn len(&self) -> usize {
         self.owners.len()
     }
 
-    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.owners.is_empty()
     }
 
-    /// The number of an interval.
     pub fn number(&self, at: SpanAt) -> u32 {
         self.first[at.lane as usize] + at.index
     }
 
-    /// Number of the first interval of a lane.
     pub fn first(&self, lane: usize) -> u32 {
         self.first[lane]
     }
 
-    /// The place of an interval.
     pub fn place(&self, number: u32) -> SpanAt {
         let lane = self.first.partition_point(|first| *first <= number) - 1;
         SpanAt {
@@ -125,14 +118,12 @@ impl Ownership {
         }
     }
 
-    /// The interval that another one belongs to.
     pub fn owner(&self, number: u32) -> Option<u32> {
         Some(self.owners[number as usize]).filter(|owner| *owner != NONE)
     }
 
-    /// Gives every interval its own value, or else that of its owner, or else `none`.
-    ///
-    /// `own` says what an interval has itself, and whether it may take its owner's.
+    /// Computes a value for every interval: its own, else that of its owner, else `none`. `own` returns the
+    /// interval's own value and whether it may inherit.
     pub fn inherit<T: Copy>(&self, none: T, own: impl Fn(u32) -> Own<T>) -> Vec<T> {
         let mut out = vec![none; self.len()];
         let mut is_done = vec![false; self.len()];
@@ -170,11 +161,10 @@ impl Ownership {
     }
 }
 
-/// The value that an interval has itself.
 pub enum Own<T> {
     Has(T),
-    /// Nothing, and takes nothing.
+    /// No value, and it must not inherit one.
     Alone,
-    /// Nothing, and takes that of its owner.
+    /// No value of its own: takes its owner's.
     Inherits,
 }

@@ -5,22 +5,20 @@
 
 use trueno_analysis::hash::FastMap;
 
-/// A list of times.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
-    /// First time of each block.
+    /// First time of each block of [`BLOCK`].
     firsts_ns: Vec<i64>,
-    /// Distance of each time from the first of its block, or [`APART`].
+    /// Offset of each time from the first of its block, or [`APART`].
     after_ns: Vec<u32>,
     apart_ns: FastMap<u32, i64>,
 }
 
 const BLOCK: usize = 64;
-/// In the place of a distance: the time is kept apart.
+/// The offset does not fit: the time is in `apart_ns`.
 const APART: u32 = u32::MAX;
 
 impl Times {
-    /// Without times, and with room for so many.
     pub fn with_capacity(times: usize) -> Self {
         Self {
             firsts_ns: Vec::with_capacity(times.div_ceil(BLOCK)),
@@ -29,17 +27,14 @@ impl Times {
         }
     }
 
-    /// The number of times.
     pub fn len(&self) -> usize {
         self.after_ns.len()
     }
 
-    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.after_ns.is_empty()
     }
 
-    /// The time at a place.
     #[inline]
     pub fn get(&self, at: usize) -> i64 {
         match self.after_ns[at] {
@@ -62,7 +57,6 @@ impl Times {
         self.after_ns.push(after_ns);
     }
 
-    /// Gives back memory that further times would take.
     pub fn shrink_to_fit(&mut self) {
         self.firsts_ns.shrink_to_fit();
         self.after_ns.shrink_to_fit();

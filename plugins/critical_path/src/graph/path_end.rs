@@ -19,18 +19,17 @@ use crate::graph::dependency_graph::{Graph, Link};
 use crate::graph::lag_kind;
 use crate::graph::walk::PieceKind;
 
-/// Most lanes that are tried, those released last.
+/// At most this many lanes are tried, those with the latest release.
 const TRIED: usize = 64;
 
-/// Ends count as equal that leave one part of the window in so many more unexplained.
+/// Ends count as equal if they leave at most 1 / `EQUAL_PART` of the window more unexplained.
 const EQUAL_PART: i64 = 20;
-/// A device that lets go so little before the host, in parts of the window, lets go as late.
+/// A device that is released at most 1 / `AHEAD_PART` of the window before the host counts as released as late.
 const AHEAD_PART: i64 = 1_000;
 
-/// The least that is unexplained, and what decides between equals.
+/// Unexplained time, then what decides ties.
 type Key = (i64, Reverse<i64>, bool);
 
-/// The segment that the path ends with; `None` in a run without any.
 pub fn last(graph: &Graph<'_>, connected: &[usize]) -> Option<u32> {
     let first = &graph.segments.lane_first;
     let mut lanes = (0..connected.len()).filter(|lane| first[*lane] < first[lane + 1]);
@@ -95,7 +94,7 @@ fn last_of(graph: &Graph<'_>, lanes: &[usize], before: Option<(Key, u32)>) -> Op
         .min_by_key(|((_, free_ns, is_host), segment)| (*free_ns, *is_host, *segment))
 }
 
-/// Time on the way back from a segment that nothing recorded explains; not counted further than `enough_ns`.
+/// Time on the way back from a segment that nothing recorded explains. Stops counting beyond `enough_ns`.
 fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_ns: i64) -> i64 {
     let mut sum_ns = 0;
     while sum_ns <= enough_ns {
@@ -118,7 +117,7 @@ fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_n
     sum_ns
 }
 
-/// For each lane of the host, true if no other lane depends on it and the path does not end there.
+/// By lane: whether it is a host lane on which no other lane depends and where the path does not end.
 pub fn followers(graph: &Graph<'_>) -> Vec<bool> {
     let lanes = graph.run.lanes.len();
     let last = graph.last().map(|last| graph.segments.lane(last));
@@ -135,8 +134,8 @@ pub fn followers(graph: &Graph<'_>) -> Vec<bool> {
     out
 }
 
-/// For each lane a number that it shares with all lanes it has to do with, directly or not. `edges` are target and
-/// source of all dependencies, in the order of targets.
+/// A group number for each lane; lanes connected directly or through others share it. `edges` are target and source
+/// of all dependencies, sorted by target.
 pub fn connected(graph: &Graph<'_>, edges: impl Iterator<Item = (u32, u32)>) -> Vec<usize> {
     let lanes = graph.run.lanes.len();
     let mut sets = petgraph::unionfind::UnionFind::<usize>::new(lanes);

@@ -3,7 +3,7 @@
 //! Most segments follow the one before on their lane and nothing else, and nothing but the next looks back at them. What
 //! is only there for the others is stored by rank.
 
-/// A bit for each segment, and how many are set before each word of bits.
+/// A bit per segment, with the number of set bits before each word (rank).
 #[derive(Debug, Default)]
 pub struct RankBitmap {
     words: Vec<u64>,
@@ -12,7 +12,6 @@ pub struct RankBitmap {
 }
 
 impl RankBitmap {
-    /// Sets some bits of `segments`.
     pub fn new(segments: usize, set: impl IntoIterator<Item = u32>) -> Self {
         let mut words = vec![0_u64; segments.div_ceil(64)];
         for segment in set {
@@ -31,23 +30,20 @@ impl RankBitmap {
         }
     }
 
-    /// The number of bits set.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True if none is set.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// True if the bit of a segment is set.
     #[inline]
     pub fn contains(&self, segment: u32) -> bool {
         self.words[segment as usize / 64] >> (segment % 64) & 1 == 1
     }
 
-    /// The number of set bits before that of a segment, if that is set.
+    /// Number of set bits before that of a segment; `None` if its own bit is not set.
     #[inline]
     pub fn rank(&self, segment: u32) -> Option<usize> {
         let (word, bit) = (segment as usize / 64, segment % 64);
@@ -58,7 +54,6 @@ impl RankBitmap {
         })
     }
 
-    /// All that are set, in their order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         (0..).zip(&self.words).flat_map(|(word, bits)| {
             let mut bits = *bits;
@@ -70,7 +65,7 @@ impl RankBitmap {
         })
     }
 
-    /// The first set bit from a segment on, if there is one before `end`.
+    /// The first set bit in `segment..end`.
     #[inline]
     pub fn next(&self, segment: u32, end: u32) -> Option<u32> {
         let mut word = segment as usize / 64;
@@ -85,7 +80,7 @@ impl RankBitmap {
         Some(word as u32 * 64 + bits.trailing_zeros()).filter(|found| *found < end)
     }
 
-    /// The last set bit up to a segment, if there is one from `begin` on.
+    /// The last set bit in `begin..=segment`.
     #[inline]
     pub fn last(&self, segment: u32, begin: u32) -> Option<u32> {
         let mut word = segment as usize / 64;

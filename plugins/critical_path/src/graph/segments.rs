@@ -26,34 +26,30 @@ use crate::graph::rank_bitmap::RankBitmap;
 use crate::load::dependencies::{Dependency, SpanAt, span};
 use crate::load::edges::DependencyKind;
 
-/// No segment: a dependency that begins before the first one, or ends after the last.
+/// No segment, for a dependency that begins before the first or ends after the last one.
 pub const NONE: u32 = u32::MAX;
 
-/// All segments, lane by lane in the order of time; one entry a segment in each list.
+/// All segments, lane by lane and sorted by time. Each list has one entry per segment.
 #[derive(Debug, Default)]
 pub struct Segments {
     pub starts: Times,
-    /// Those that do not end where the next begins: most do, also an interval without duration.
+    /// Segments that do not end where the next one begins. Most do.
     apart: RankBitmap,
-    /// Ends of these by rank.
+    /// Ends of the segments in `apart`, by rank.
     ends_apart_ns: Vec<i64>,
-    /// Index of its interval in the lane.
     pub span: Vec<u32>,
-    /// True if it is the elastic part of a wait.
     pub elastic: Vec<bool>,
-    /// First segment of each lane, and one past the last of all.
+    /// First segment of each lane, then the number of all segments.
     pub lane_first: Vec<u32>,
-    /// Segments between which each dependency holds, or [`NONE`].
+    /// Source and target segment of each dependency, or [`NONE`].
     pub ends: Vec<(u32, u32)>,
 }
 
 impl Segments {
-    /// The number of them.
     pub fn len(&self) -> usize {
         self.span.len()
     }
 
-    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.span.is_empty()
     }
@@ -67,7 +63,7 @@ impl Segments {
         self.starts.get(segment)
     }
 
-    /// End; equal to the start for an interval without duration.
+    /// Equal to the start for an interval without duration.
     #[inline]
     pub fn end_ns(&self, segment: usize) -> i64 {
         match self.apart.rank(segment as u32) {
@@ -76,8 +72,7 @@ impl Segments {
         }
     }
 
-    /// Release time: the segment's successors may run from its end on, or from its
-    /// start when it is elastic and held up nothing itself.
+    /// Release time: successors may run from the segment's end on, or from its start if it is elastic.
     #[inline]
     pub fn free_ns(&self, segment: usize) -> i64 {
         if self.elastic[segment] {
@@ -124,17 +119,14 @@ pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     out
 }
 
-/// Ends of segments in the making.
 #[derive(Default)]
 pub(crate) struct Ends {
-    /// The segment pushed last, and its end.
     last: Option<(u32, i64)>,
     apart: Vec<u32>,
     apart_ns: Vec<i64>,
 }
 
 impl Ends {
-    /// A segment follows the one before.
     #[inline]
     pub fn push(&mut self, segment: u32, start_ns: i64, end_ns: i64) {
         if let Some((last, last_ns)) = self.last.replace((segment, end_ns))
@@ -145,7 +137,7 @@ impl Ends {
         }
     }
 
-    /// The segments that do not end where the next begins, and their ends.
+    /// Returns the segments that do not end where the next begins, and stores their ends.
     fn finish(mut self, ends_ns: &mut Vec<i64>) -> Vec<u32> {
         if let Some((last, last_ns)) = self.last {
             self.apart.push(last);
@@ -156,7 +148,7 @@ impl Ends {
     }
 }
 
-/// Makes one of elastic pieces of a wait that touch, where no dependency leads to the later.
+/// Merges touching elastic pieces of a wait unless a dependency leads to the later one.
 fn join_elastic(segments: &mut Segments) {
     let mut gone = elastic_again(segments);
     if gone.is_empty() {
@@ -192,7 +184,7 @@ fn join_elastic(segments: &mut Segments) {
     keep(&mut segments.elastic, &gone);
 }
 
-/// Elastic segments right after another of the same wait.
+/// Elastic segments that directly follow another of the same wait.
 fn elastic_again(segments: &Segments) -> Vec<u32> {
     let again = |segment: &u32| {
         let (this, before) = (*segment as usize, *segment as usize - 1);
@@ -208,7 +200,7 @@ fn elastic_again(segments: &Segments) -> Vec<u32> {
         .collect()
 }
 
-/// Removes the entries that a sorted list names.
+/// Removes the entries whose indexes are in the sorted list `gone`.
 fn keep<T>(values: &mut Vec<T>, gone: &[u32]) {
     let mut gone = gone.iter().peekable();
     let mut number = 0;
@@ -219,23 +211,21 @@ fn keep<T>(values: &mut Vec<T>, gone: &[u32]) {
     });
 }
 
-/// A question of a dependency about an instant of a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Want {
-    /// The segment that ended then; the dependency comes from it.
+    /// The segment that ended there is the source.
     Ended,
-    /// The segment that the interval ran then; the dependency comes from it.
+    /// The segment that the interval ran there is the source.
     Running,
-    /// The first segment of the wait after that, or the first after the wait;
-    /// the dependency leads there. What the wait did since [`waits_since`] was waiting.
+    /// The target is the first segment of the wait after this instant, or the first after the wait. What the
+    /// wait did since [`waits_since`] was waiting.
     Resumed,
-    /// The first segment after the interval: what it waited for had ended before, and held up nothing.
+    /// The target is the first segment after the interval: what it waited for had ended before.
     After,
-    /// Nothing but the cut.
+    /// No segment; the lane is only cut here.
     Apart,
 }
 
-/// An instant at which a lane is cut, and for which dependency.
 pub(crate) struct Cut {
     pub span: SpanAt,
     pub time_ns: i64,
@@ -243,14 +233,14 @@ pub(crate) struct Cut {
     pub dependency: u32,
 }
 
-/// A dependency that comes from, or leads to, the first segment of an interval.
+/// A dependency whose source or target is the first segment of an interval.
 pub(crate) struct Mark {
     pub span: SpanAt,
     pub is_source: bool,
     pub dependency: u32,
 }
 
-/// From when on the target of a dependency did nothing but wait for its source.
+/// From when on the target of a dependency only waited for its source.
 pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
     match dependency.kind {
         DependencyKind::Joins | DependencyKind::Awaits | DependencyKind::Wakes => {
@@ -262,7 +252,7 @@ pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
     }
 }
 
-/// Time at which the source of a dependency released its target: its end, but for a target that ended before.
+/// When the source of a dependency released its target: at its own end, or earlier if the target ended before.
 fn lets_go_ns(run: &Lanes, dependency: &Dependency) -> i64 {
     let (from, to) = (span(run, dependency.from), span(run, dependency.to));
     match dependency.kind {
@@ -273,7 +263,6 @@ fn lets_go_ns(run: &Lanes, dependency: &Dependency) -> i64 {
     }
 }
 
-/// Cuts and marks that the dependencies ask for.
 fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
     let mut cuts = Vec::with_capacity(dependencies.len());
     let mut marks = Vec::with_capacity(dependencies.len());

@@ -14,25 +14,22 @@ use crate::graph::lag_kind;
 use crate::graph::segments::NONE;
 use crate::load::inferred::Rule;
 
-/// The kind of a piece of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PieceKind {
-    /// An interval was running.
     Work,
-    /// A copy or a fill was running.
     Transfer,
     /// From the host call to the start on the device.
     LaunchDelay,
-    /// Its dependencies had ended, and it had not begun; behind work of its stream only if its launch is recorded.
+    /// Its dependencies had ended but it had not begun. Behind other work of its stream only if its launch is
+    /// recorded.
     Queue,
-    /// The host waited, and nothing recorded says for what.
+    /// The host waited, and it is not recorded for what.
     SyncWait,
-    /// Nothing recorded explains the time; also an idle stream before work whose launch is not recorded.
+    /// Nothing recorded explains the time. Includes an idle stream before work without a recorded launch.
     Gap,
 }
 
 impl PieceKind {
-    /// All variants, in the order of reports.
     pub const ALL: [Self; 6] = [
         Self::Work,
         Self::Transfer,
@@ -57,30 +54,28 @@ impl PieceKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub start_ns: i64,
-    /// Its duration; the next piece begins where it ends, the last ends with the window.
+    /// The next piece begins where this one ends; the last one ends with the window.
     pub dur_ns: i64,
-    /// The segment that ran, or that was held up; [`NONE`] in a run without any.
+    /// The segment that ran or was delayed; [`NONE`] in a run without segments.
     pub segment: u32,
-    /// The lane of the segment.
     pub lane: u32,
     pub kind: PieceKind,
-    /// The rule that inferred the dependency by which it is on the path; `None`: that was recorded.
+    /// The rule that inferred the dependency by which the piece is on the path; `None`: it was recorded.
     pub inferred: Option<Rule>,
 }
 
-/// Measured or predicted times to walk along.
+/// Times to walk along, measured or predicted.
 pub trait Timing {
     fn start_ns(&self, segment: u32) -> i64;
 
-    /// Release time: the segment's successors may run from then on.
     fn free_ns(&self, segment: u32) -> i64;
 
-    /// End, as far as it is known.
+    /// End, if known; else the release time.
     fn end_ns(&self, segment: u32) -> i64 {
         self.free_ns(segment)
     }
 
-    /// The predecessor with the latest release time.
+    /// The predecessor with the latest release time plus lag.
     fn binding(&self, segment: u32, lane: usize) -> Option<(u32, Link)>;
 }
 
@@ -102,34 +97,29 @@ impl Timing for Graph<'_> {
     }
 }
 
-/// The path through the window `0..wall_ns` of the run, as measured.
 pub fn walk<'g>(graph: &'g Graph<'g>, wall_ns: i64) -> Path<'g, Graph<'g>> {
     Path::new(graph, graph, wall_ns, graph.last())
 }
 
-/// A path through a window.
-///
-/// Of a long run it has as many pieces as there are segments, so they are not kept: they follow from the stretches of
-/// lanes that the path goes along.
+/// A path through a window. A long run has as many pieces as segments, so the pieces are not stored. They follow
+/// from the stretches of lanes that the path takes.
 pub struct Path<'g, T> {
     graph: &'g Graph<'g>,
     timing: &'g T,
     wall_ns: i64,
-    /// In the order of time.
     stretches: Vec<Stretch>,
 }
 
-/// Segments of a lane one after the other.
 struct Stretch {
     lane: u32,
     first: u32,
     last: u32,
-    /// The predecessor that the first of them waited for; `None`: nothing.
+    /// The predecessor that the first segment waited for; `None`: nothing.
     bound: Option<(u32, Link)>,
 }
 
 impl<'g, T: Timing> Path<'g, T> {
-    /// Through the window `0..wall_ns`, back from a segment that runs or ran at its end.
+    /// Walks back through the window `0..wall_ns` from segment `from`, which runs at its end or before.
     pub fn new(graph: &'g Graph<'g>, timing: &'g T, wall_ns: i64, from: Option<u32>) -> Self {
         let mut stretches = Vec::new();
         let mut from = from;
@@ -166,8 +156,8 @@ impl<'g, T: Timing> Path<'g, T> {
         }
     }
 
-    /// Tells all pieces in the order of time. Pieces without duration are left out, neighbours of one interval and kind
-    /// are one.
+    /// Calls `tell` with all pieces in order. Leaves out pieces without duration and merges neighbours of the
+    /// same interval and kind.
     pub fn each(&self, tell: impl FnMut(Piece)) {
         let (graph, timing) = (self.graph, self.timing);
         let mut out = Pieces {
@@ -228,7 +218,6 @@ impl<'g, T: Timing> Path<'g, T> {
         out.flush();
     }
 
-    /// All pieces in the order of time.
     pub fn pieces(&self) -> Vec<Piece> {
         let mut out = Vec::new();
         self.each(|piece| out.push(piece));
@@ -236,7 +225,6 @@ impl<'g, T: Timing> Path<'g, T> {
     }
 }
 
-/// Pieces in the making, in the order of time.
 struct Pieces<'g, F> {
     graph: &'g Graph<'g>,
     wall_ns: i64,

@@ -19,19 +19,17 @@ use crate::load::inferred::Rule;
 use crate::load::row_index::RowIndex;
 use crate::load::streams::Streams;
 
-/// Work begins within so many calls after what was before it on its stream, if it only waited for that.
+/// Work that only waited for the previous work on its stream begins within this many usual calls after it.
 const NEXT_CALLS: i64 = 2;
 
-/// True if a call of that name may wait for the device.
 fn may_wait(name: &str) -> bool {
     vendors::call(name) == Some(Call::MayWait)
 }
 
-/// A copy from pageable memory is staged: its call returns when the last of it is on its way, so many calls before its end,
+/// A copy from pageable memory is staged, so its call returns before the copy ends: by up to this many usual calls,
 /// or a tenth of the copy.
 const STAGED_CALLS: i64 = 10;
 
-/// Adds the dependencies of calls that blocked.
 pub fn blocking_calls(
     run: &Lanes,
     rows: &RowIndex,
@@ -83,13 +81,11 @@ pub fn blocking_calls(
     calls_that_may_wait(run, streams, found);
 }
 
-/// The work that a copy was queued behind while its call waited.
 enum Queued {
-    /// None: its stream was idle.
+    /// Its stream was idle.
     Nothing,
-    /// Earlier work of its stream.
     OwnStream,
-    /// That of another stream, by its id, which is inferred.
+    /// Work of another stream, by id. This is inferred.
     Other(u64),
 }
 

@@ -17,27 +17,24 @@ use crate::load::row_index::RowIndex;
 use crate::load::streams::{Stream, Streams};
 use crate::load::waits::{Wait, WaitKind};
 
-/// More is no skew of clocks that were mapped to each other, but rows that do not belong together.
+/// A larger difference is no clock skew: the rows do not belong together.
 pub const MAX_SKEW_NS: i64 = 1_000_000;
-/// The same where no wait bounds the skew from the other side.
+/// The limit if no wait bounds the skew from the other side.
 const MAX_UNBOUNDED_NS: i64 = 100_000;
 
-/// The skew of a device, which was corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skew {
     pub device: i64,
-    /// By how much its times were moved.
     pub shift_ns: i64,
-    /// Facts that the times as recorded contradict.
+    /// Facts that contradict the recorded times.
     pub contradicted: u64,
-    /// Those that they contradict still.
+    /// Facts that contradict even the shifted times.
     pub left: u64,
     pub facts: u64,
-    /// Of the facts those that are a pattern of when hosts went on, and not stated.
+    /// Number of facts that were inferred from patterns and not recorded.
     pub inferred: u64,
 }
 
-/// Bounds of the shift of one device.
 #[derive(Default)]
 struct Bounds {
     at_least: Vec<i64>,
@@ -45,7 +42,6 @@ struct Bounds {
     inferred: u64,
 }
 
-/// Moves the times of devices.
 pub fn correct(
     run: &mut Lanes,
     rows: &RowIndex,
@@ -103,7 +99,7 @@ pub fn correct(
     out
 }
 
-/// The work that a wait states it waited for: its stream, when it ended, when the wait did.
+/// The work that a wait is recorded to have waited for: its stream, its end, the wait's end.
 fn stated<'s>(
     run: &Lanes,
     rows: &RowIndex,
@@ -134,14 +130,14 @@ fn stated<'s>(
     ends.collect()
 }
 
-/// True if a wait for a device can be for no other.
+/// Returns whether there is only one device that a wait can be for.
 fn has_one_device(streams: &Streams) -> bool {
     let mut devices = streams.all.iter().map(|stream| stream.device);
     let first = devices.next();
     devices.all(|device| Some(device) == first)
 }
 
-/// The shift that most facts allow, of equals the least; `None`: none is better than the recorded times.
+/// The shift that satisfies most facts, smallest first; `None`: no shift is better than the recorded times.
 fn estimate(device: i64, mut bounds: Bounds) -> Option<Skew> {
     let max_ns = if bounds.at_most.is_empty() {
         MAX_UNBOUNDED_NS

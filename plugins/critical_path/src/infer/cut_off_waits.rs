@@ -13,11 +13,11 @@ use crate::load::inferred::Rule;
 use crate::load::streams::Streams;
 use crate::load::wait_functions::only_waits;
 
-/// A thread that begins earlier, in usual calls, may have just been started.
+/// A thread whose first row comes earlier, in usual calls, may just have been started.
 const MIN_CALLS: i64 = 20;
-/// The thread goes on within so many calls after its streams have drained: it has to be woken.
+/// The thread goes on within this many usual calls after its streams have drained: waking it takes time.
 const WAKE_UP_CALLS: i64 = 10;
-/// And within one part in so many of the time before: else it may be chance.
+/// It must also go on within 1 / `AFTER_PART` of the time before, or it may be chance.
 const AFTER_PART: i64 = 50;
 
 pub fn cut_off_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {

@@ -14,18 +14,17 @@ use crate::load::inferred::Rule;
 use crate::load::scale::Scale;
 use crate::load::streams::Streams;
 
-/// So many stretches make a pattern.
 const MIN_COUNT: usize = 8;
-/// Of a hundred stretches so many have to fit.
 const MIN_PERCENT: usize = 80;
-/// A stretch goes on for at most one part in so many after the device has drained.
+/// A stretch may last at most 1 / `AFTER_PART` of its length after the device has drained.
 const AFTER_PART: i64 = 5;
-/// Times after the device has drained differ by no more than so many calls, or by half of their median.
+/// Times after draining may differ by this many usual calls, or by half of their median.
 const JITTER_CALLS: i64 = 1;
-/// Shorter stretches are launches one after the other.
+/// Shorter stretches, in usual calls, lie between consecutive launches.
 const MIN_CALLS: i64 = 1;
 
-/// Work that a lane launched: when its call began, when it or any before it had ended last, and that work's id.
+/// Work that a lane launched: the start of its call, the latest end of this or earlier work, and the id of the work
+/// with that end.
 struct Launched {
     called_ns: i64,
     ended_ns: i64,
@@ -48,7 +47,6 @@ pub fn drained_device(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     of_lane.collect()
 }
 
-/// In the order of the calls.
 fn launched(run: &Lanes, streams: &Streams, lane: u32) -> Vec<Launched> {
     let own = streams
         .launches

@@ -14,25 +14,23 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::Rule;
 use crate::load::streams::{Stream, Streams};
 
-/// Calls of no more than so many usual ones did not block.
+/// Calls of at most this many usual calls did not block.
 const MIN_BLOCKED_CALLS: i64 = 4;
-/// No queue is as short.
+/// No launch queue is shorter.
 const MIN_DEPTH: usize = 64;
-/// So many calls make a pattern.
 const MIN_COUNT: usize = 8;
-/// Of a hundred calls so many have to fit.
 const MIN_PERCENT: usize = 80;
-/// Depths differ by no more than one part in so many.
+/// Depths may differ from the median by 1 / `DEPTH_PART`.
 const DEPTH_PART: usize = 32;
 
-/// A call that blocked, the work that had ended before it returned, and the launches queued by then.
+/// A call that blocked, the work that had ended before it returned, and the number of launches queued then.
 struct Blocked {
     call: u64,
     ended: u64,
     depth: usize,
 }
 
-/// Adds the dependencies of such calls.
+/// Adds dependencies for launches that waited for room in the queue.
 pub fn full_queues(run: &Lanes, streams: &Streams, found: &mut Found) {
     for stream in &streams.all {
         let blocked = blocked(run, streams, stream);
@@ -53,7 +51,7 @@ pub fn full_queues(run: &Lanes, streams: &Streams, found: &mut Found) {
     }
 }
 
-/// Long calls whose own work was still queued when they returned, behind many others.
+/// Long launch calls that returned while their own work was still queued behind many others.
 fn blocked(run: &Lanes, streams: &Streams, stream: &Stream) -> Vec<Blocked> {
     let work = run.lanes[stream.lane].spans.iter().enumerate();
     let min_ns = streams.scale.calls(MIN_BLOCKED_CALLS);

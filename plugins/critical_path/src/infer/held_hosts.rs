@@ -13,23 +13,22 @@ use crate::load::row_index::RowIndex;
 use crate::load::streams::{Stream, Streams};
 use crate::load::waits::{Wait, WaitKind};
 
-/// Waits and calls of fewer usual calls may have held the host for reasons of their own.
+/// Shorter waits and calls, in usual calls, may have another reason.
 const MIN_HELD_CALLS: i64 = 4;
-/// More is no skew of clocks that were mapped to each other.
 const MAX_LATE_NS: i64 = 100_000;
-/// A host goes on within one part in so many of the time that it waited.
+/// A host goes on within 1 / `HELD_PART` of the time that it waited.
 const HELD_PART: i64 = 4;
-/// So many times make a pattern; of calls that launch, which may be long by chance, the same as of full queues.
+/// Times needed for a pattern. Launch calls may be long by chance, so they need as many as `full_queues` does.
 const MIN_COUNT: usize = 4;
 const MIN_LAUNCHES: usize = 8;
-/// No queue is as short.
+/// No launch queue is shorter.
 const MIN_DEPTH: usize = 64;
-/// Of a hundred times so many have to fit.
 const MIN_PERCENT: usize = 80;
-/// Times of a pattern differ by no more than so many calls, or by half of their median.
+/// Times of a pattern may differ by this many usual calls, or by half of their median.
 const JITTER_CALLS: i64 = 1;
 
-/// By device, how long after work had ended the host went on that had waited for it; negative by a late clock.
+/// Device, and how long after work had ended the host that waited for it went on. Negative if the device's clock is
+/// late.
 pub fn went_on_after(
     run: &Lanes,
     rows: &RowIndex,
@@ -49,7 +48,6 @@ pub fn went_on_after(
     out
 }
 
-/// Those of each device that agree.
 fn pattern(mut times: Vec<(i64, i64)>, min_count: usize, jitter_ns: i64) -> Vec<(i64, i64)> {
     times.sort_unstable();
     let of_devices = times.chunk_by(|a, b| a.0 == b.0);
@@ -65,7 +63,7 @@ fn pattern(mut times: Vec<(i64, i64)>, min_count: usize, jitter_ns: i64) -> Vec<
     agreeing.collect()
 }
 
-/// The time from the end of work to that of what it held, if that is little of the time it did.
+/// Time from the end of the work to the end of the wait, if that is short compared with the wait.
 fn after_ns(
     (held_from_ns, held_until_ns): (i64, i64),
     work_end_ns: i64,
@@ -77,7 +75,7 @@ fn after_ns(
     (held_ns >= min_held_ns && after_ns.abs() <= most_ns).then_some(after_ns)
 }
 
-/// Waits that do not state their work: of what was launched last on each stream, what ended nearest.
+/// For waits that do not name their work: the nearest end among the last launched work of each stream.
 fn of_waits(run: &Lanes, rows: &RowIndex, streams: &Streams, waits: &[Wait]) -> Vec<(i64, i64)> {
     let min_held_ns = streams.scale.calls(MIN_HELD_CALLS);
     let of_wait = |wait: &Wait| {
@@ -104,7 +102,7 @@ fn of_waits(run: &Lanes, rows: &RowIndex, streams: &Streams, waits: &[Wait]) -> 
     waits.iter().filter_map(of_wait).collect()
 }
 
-/// Calls of copies to the host that were queued behind other work.
+/// For calls of device-to-host copies that were queued behind other work.
 fn of_copies(
     run: &Lanes,
     rows: &RowIndex,
@@ -124,7 +122,7 @@ fn of_copies(
     copies.iter().filter_map(of_copy).collect()
 }
 
-/// Calls that launch and last, with many others queued before theirs: of all work of the stream, what ended nearest.
+/// For long launch calls with many launches queued before them: the nearest end of any work of the stream.
 fn of_launches(run: &Lanes, streams: &Streams) -> Vec<(i64, i64)> {
     let min_held_ns = streams.scale.calls(MIN_HELD_CALLS);
     let of_stream = |stream: &Stream| {

@@ -13,32 +13,27 @@ use crate::load::window::waits_inside;
 
 pub const NAME: &str = "wait (inferred)";
 
-/// Ids from here on are of rows that no run has.
+/// Ids from here on belong to inferred rows and never occur in a run.
 const FIRST_ID: u64 = u64::MAX - (1 << 31);
-/// Of them, those of [`ranks`](crate::infer::ranks).
+/// Inferred ids from here on belong to [`ranks`](crate::infer::ranks).
 pub const FIRST_RANK_ID: u64 = u64::MAX - (1 << 30);
 
-/// True if a row was inferred, and is none of the run.
 pub fn is_inferred(id: u64) -> bool {
     id >= FIRST_ID
 }
 
-/// A wait that is inferred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostWait {
     pub lane: u32,
     pub start_ns: i64,
-    /// Its end: the last end of what it waited for.
+    /// The last end of what it waited for.
     pub end_ns: i64,
-    /// Ids of the rows it waited for.
     pub waited_for: Vec<u64>,
-    /// Rows of other lanes that it began, each with the row that began it.
+    /// Rows of other lanes that were started during the wait, each as (starting row, started row).
     pub began: Vec<(u64, u64)>,
-    /// The rule that inferred it.
     pub rule: Rule,
 }
 
-/// Puts waits into the lanes, and their dependencies among those found.
 pub fn insert(run: &mut Lanes, waits: &[HostWait], found: &mut Found) {
     if waits.is_empty() {
         return;

@@ -7,21 +7,17 @@ use crate::load::wait_functions::only_waits;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Start of the stretch.
     pub start_ns: i64,
-    /// End of the stretch: the lane did something again.
+    /// When the lane did something again.
     pub end_ns: i64,
-    /// The row around it; of a gap the row that ran before.
+    /// Id of the enclosing row; for a gap, of the row before it.
     pub row: u64,
-    /// True if there is no row around it.
     pub is_gap: bool,
 }
 
-/// All of a lane that are no shorter, in the order of time.
-///
-/// Work of devices and tiles, calls that do something, and recorded waits are no stretches. What comes before the
-/// first row of a lane is none either, nor one after which no row of the lane begins: nobody knows when it would have
-/// gone on.
+/// All stretches of a lane of at least `min_ns`, sorted by time. Work of devices and tiles, calls that do something
+/// and recorded waits are no stretches. Neither is the time before a lane's first row or after its last, because
+/// nobody knows when the lane would have gone on.
 pub fn stretches(run: &Lanes, lane: &Lane, min_ns: i64) -> Vec<Stretch> {
     let mut out: Vec<Stretch> = Vec::new();
     if lane.kind != LaneKind::Host {

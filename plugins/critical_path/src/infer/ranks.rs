@@ -26,7 +26,7 @@ use crate::load::row_index::row_index;
 
 const NAME: &str = "wait for other ranks (inferred)";
 
-/// Stays of ranks in collectives that make them wait and of which all ranks are recorded.
+/// Stays in collectives that make ranks wait, if all ranks are recorded.
 pub const STAYS: Input = Input::sql(
     "rank_stays",
     "SELECT a.instance AS instance, a.id AS id FROM collectives.arrivals AS a \
@@ -34,7 +34,6 @@ pub const STAYS: Input = Input::sql(
      WHERE i.waits AND i.not_recorded = 0 AND i.skew_ns IS NOT NULL ORDER BY instance, id",
 )
 .optional();
-/// Clocks of ranks against the reference.
 pub const CLOCKS: Input = Input::sql(
     "rank_clocks",
     "SELECT rank, clock_offset_ns, clock_uncertainty_ns, clock_at_ns, clock_drift_ppm FROM collectives.by_rank \
@@ -42,7 +41,7 @@ pub const CLOCKS: Input = Input::sql(
 )
 .optional();
 
-/// The clock of a rank: by how much it is ahead at a time, and by how much more a nanosecond later.
+/// The clock of a rank: it is ahead by `offset_ns` at `at_ns`, and by `drift` more for each nanosecond after that.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Clock {
     offset_ns: i64,
@@ -51,29 +50,22 @@ struct Clock {
 }
 
 impl Clock {
-    /// A time of the rank on the reference's clock.
     fn on_reference(&self, ns: i64) -> i64 {
         let drift_ns = (ns.saturating_sub(self.at_ns) as f64 * self.drift).round() as i64;
         ns.saturating_sub(self.offset_ns).saturating_sub(drift_ns)
     }
 }
 
-/// Results for the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ranks {
-    /// Collectives that lead from rank to rank.
     pub collectives: u64,
-    /// Ranks whose clocks were compared.
     pub ranks: u64,
-    /// Largest uncertainty of a clock.
     pub uncertainty_ns: i64,
-    /// Largest shift of a clock.
     pub shift_ns: i64,
-    /// Collectives that their times on one clock contradict, and which lead nowhere.
+    /// Collectives whose times contradict each other even on one clock; they connect nothing.
     pub contradicted: u64,
 }
 
-/// Stays by collective, and clocks by rank.
 #[derive(Debug, Default)]
 pub struct Collectives {
     stays: Vec<Vec<u64>>,
@@ -82,7 +74,7 @@ pub struct Collectives {
 }
 
 impl Collectives {
-    /// Reads the inputs; empty where `collectives` has nothing to say.
+    /// Reads the inputs; empty if plugin `collectives` has no rows.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -125,7 +117,6 @@ impl Collectives {
         Ok(out)
     }
 
-    /// Puts all ranks on one clock, and waits and dependencies between them into the run.
     pub fn connect(&self, lanes: &mut Lanes, found: &mut Found) -> Ranks {
         if self.stays.is_empty() {
             return Ranks::default();
@@ -166,8 +157,8 @@ impl Collectives {
         out
     }
 
-    /// Moves the times of all lanes to the reference's clock, and the window with them: its first row keeps its time,
-    /// and it ends as much after the last as before.
+    /// Moves all lanes to the reference clock. The first row keeps its time, and the window keeps its distance
+    /// from the last row.
     fn align(&self, lanes: &mut Lanes) {
         let before = reach(lanes);
         for lane in &mut lanes.lanes {
@@ -186,7 +177,6 @@ impl Collectives {
     }
 }
 
-/// The first start and the last end of all rows.
 fn reach(lanes: &Lanes) -> (i64, i64) {
     let spans = || lanes.lanes.iter().flat_map(|lane| &lane.spans);
     let first_ns = spans().map(|span| span.start_ns).min();
@@ -194,7 +184,7 @@ fn reach(lanes: &Lanes) -> (i64, i64) {
     (first_ns.unwrap_or(0), last_ns.unwrap_or(0))
 }
 
-/// Moves all times of a lane; `to` must not change their order.
+/// Moves all times of a lane. `to` must not change their order.
 fn move_lane(lane: &mut Lane, to: impl Fn(i64) -> i64) {
     for span in &mut lane.spans {
         (span.start_ns, span.end_ns) = (to(span.start_ns), to(span.end_ns));
@@ -214,7 +204,8 @@ fn wait_label(lanes: &mut Lanes) -> u32 {
     lanes.labels.number(label)
 }
 
-/// The arrivals and waits of one collective, as rows of its lanes; `None`: on one clock its times contradict it.
+/// Arrivals and waits of one collective as rows of its lanes; `None`: its times contradict each other even on one
+/// clock.
 fn one(
     lanes: &Lanes,
     places: &[SpanAt],

@@ -14,14 +14,15 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::Rule;
 use crate::load::streams::Streams;
 
-/// Shorter times between launch and start, or on an idle stream, need no explanation: so many calls.
+/// Shorter times between launch and start, or on an idle stream, need no explanation (in usual calls).
 const MIN_IDLE_CALLS: i64 = 4;
-/// Work begins within so many calls after what it waited for.
+/// Work begins within this many usual calls after what it waited for.
 const NEXT_CALLS: i64 = 2;
-/// Or, if it is known that it was launched before, within one part in so many of the time that it waited.
+/// If the work is known to be launched before, it may also begin within 1 / `AFTER_PART` of the time that it
+/// waited.
 const AFTER_PART: i64 = 10;
 
-/// Adds them. What a record orders already is left alone.
+/// Adds dependencies between streams, except where a record already orders the work.
 pub fn stream_follows(run: &Lanes, streams: &Streams, found: &mut Found) {
     let stated = found.edges.iter();
     let stated: FastSet<u64> = stated

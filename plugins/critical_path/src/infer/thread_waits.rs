@@ -21,28 +21,28 @@ use crate::load::scale::Scale;
 use crate::load::streams::Streams;
 use crate::load::wait_functions::only_waits;
 
-/// Stretches of fewer calls are no waits for other threads: waking one takes about as long.
+/// Shorter stretches, in usual calls, are no waits for other threads: waking one takes about as long.
 const MIN_CALLS: i64 = 4;
-/// Shorter ones are not looked at in a long run.
+/// In a long run, stretches shorter than 1 / `MIN_PART` of it are skipped.
 const MIN_PART: i64 = 100_000;
-/// The others begin so many calls after the stretch does at most, and it ends as soon after they have: queues, locks, and waking.
+/// Other threads begin within this many usual calls after the stretch begins, and it ends within as many after they
+/// end. That covers queues, locks and wake-ups.
 const AROUND_CALLS: i64 = 60;
-/// The same where no frame is around it: a thread that looks at something now and then has gaps, too.
+/// The same limit without an enclosing frame: a polling thread has gaps, too.
 const AROUND_GAP_CALLS: i64 = 10;
-/// Or one part of the stretch in so many.
+/// Both limits are at least 1 / `AROUND_PART` of the stretch.
 const AROUND_PART: i64 = 50;
-/// All that is around them is no more than one part of it in so many.
+/// The time before and after the others together is at most 1 / `BOTH_PART` of the stretch.
 const BOTH_PART: i64 = 3;
-/// Two threads take turns if the one works in no fewer stretches of the other,
+/// Two threads take turns if one works in at least this many stretches of the other,
 const MIN_TURNS: usize = 3;
-/// and all but so much of its work, one part in so many, lies in these,
+/// if at most 1 / `OUT_OF_TURN_PART` of its work lies outside of them,
 const OUT_OF_TURN_PART: i64 = 20;
-/// though the other is at work for one part in so many, or more, of the time between its first and last row.
+/// and if the other works for at least 1 / `AT_WORK_PART` of the time between the first's first and last row.
 const AT_WORK_PART: i64 = 5;
-/// One part of a frame in so many it may do itself meanwhile.
+/// A thread that waits may itself work for at most 1 / `OWN_PART` of the frame.
 const OWN_PART: i64 = 5;
 
-/// Outermost rows of a lane that are no mere waits.
 struct Outermost {
     lane: u32,
     rank: u64,
@@ -99,15 +99,15 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     out
 }
 
-/// False of a thread that does nothing but ask devices now and then, such as a watchdog: all its rows are calls, and none
-/// launches work. Nobody waits for it.
+/// Returns false for a thread that only polls devices, such as a watchdog: all its rows are calls and none launches
+/// work. Nobody waits for it.
 fn works(run: &Lanes, streams: &Streams, of: &Outermost) -> bool {
     let only_calls = |row: &Span| run.labels.get(row.label).class == Class::Call;
     let launches = streams.all.iter().any(|s| s.launchers.contains(&of.lane));
     launches || !of.rows.iter().all(only_calls)
 }
 
-/// False if both launch work of devices, and never on one stream: they are other programs then.
+/// Returns false if both lanes launch device work but never on a common stream: they belong to different programs.
 fn may_share_work(streams: &Streams, lane: u32, other: u32) -> bool {
     let of = |lane: u32| streams.all.iter().any(|s| s.launchers.contains(&lane));
     let on_one = streams
@@ -142,14 +142,12 @@ fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {
     })
 }
 
-/// Another lane, as one sees it.
 struct Other<'r> {
     rows: &'r [Span],
-    /// True if the two work by turns.
     takes_turns: bool,
 }
 
-/// True if a lane works in stretches of another, and hardly ever while that works itself.
+/// Returns whether a lane works during stretches of another and hardly ever while the other works.
 fn takes_turns(stretches: &[Stretch], rows: &[Span]) -> bool {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return false;
@@ -180,7 +178,7 @@ fn takes_turns(stretches: &[Stretch], rows: &[Span]) -> bool {
         && life_ns - idle_ns >= life_ns / AT_WORK_PART
 }
 
-/// The waits that the stretches of one row are, if other lanes explain them all together.
+/// The waits that stretches of one row stand for, if other lanes explain all of them together.
 fn waits(lane: u32, scale: Scale, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait> {
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
         return Vec::new();
@@ -246,8 +244,8 @@ fn waits(lane: u32, scale: Scale, stretches: &[Stretch], others: &[Other<'_>]) -
     waits.filter(|wait| wait.start_ns < wait.end_ns).collect()
 }
 
-/// The rows of a lane within a stretch of time; `None` if there are none, or if it works beyond: then it works on its
-/// own.
+/// Rows of a lane between two times; `None` if there are none, or if the lane works beyond them, which means it
+/// works on its own.
 fn nested(rows: &[Span], start_ns: i64, end_ns: i64) -> Option<&[Span]> {
     let first = rows.partition_point(|row| row.end_ns <= start_ns);
     let last = rows.partition_point(|row| row.start_ns < end_ns);

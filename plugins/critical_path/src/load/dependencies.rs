@@ -12,16 +12,12 @@ use trueno_analysis::lanes::{Class, Lanes, Span};
 use crate::load::edges::{DependencyKind, Edge};
 use crate::load::row_index::{RowIndex, row_index};
 
-/// Position of an interval: index of its lane, index in the lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SpanAt {
-    /// Index into [`Lanes::lanes`].
     pub lane: u32,
-    /// Index into the lane's intervals.
     pub index: u32,
 }
 
-/// A dependency that the graph can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
     pub from: SpanAt,
@@ -31,20 +27,19 @@ pub struct Dependency {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
-    /// Those to build the graph from, in the order of the edges.
+    /// Dependencies for the graph, in the order of the edges.
     pub good: Vec<Dependency>,
     /// Edges with an end that is no timed interval of the window.
     pub unknown: Vec<Edge>,
-    /// Edges that the measured times contradict.
     pub contradicted: Vec<Edge>,
-    /// Edges of kind `joins` or `wakes` to a row that is no wait.
+    /// Edges of kind `joins` or `wakes` whose target is no wait.
     pub not_waits: Vec<Edge>,
-    /// Ids that wait for each other in a circle, each sorted.
+    /// Ids that wait for each other in a cycle, each list sorted.
     pub cycles: Vec<Vec<u64>>,
 }
 
 impl Dependencies {
-    /// Puts good dependencies, by number, among those the times contradict: segments showed it.
+    /// Moves good dependencies, by number, to the contradicted ones.
     pub fn contradict(&mut self, run: &Lanes, numbers: &[u32]) {
         for &number in numbers {
             let dependency = self.good[number as usize];
@@ -63,12 +58,11 @@ impl Dependencies {
     }
 }
 
-/// The interval at a position.
 pub fn span(run: &Lanes, at: SpanAt) -> &Span {
     &run.lanes[at.lane as usize].spans[at.index as usize]
 }
 
-/// Looks up both ends of every edge and sorts out what cannot be.
+/// Looks up both ends of every edge and sorts out the impossible ones.
 pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
     let mut out = Dependencies::default();
     if edges.is_empty() {
@@ -102,15 +96,13 @@ pub fn dependencies(run: &Lanes, edges: &[Edge]) -> Dependencies {
     out
 }
 
-/// An edge with its ends looked up.
 enum Found {
-    /// The dependency, and true if the times allow it.
+    /// The dependency, and whether the times allow it.
     Dependency(Dependency, bool),
-    /// An end is not there.
     Unknown,
     /// The target of `joins` or `wakes` is no wait.
     NoWait,
-    /// A parent on the same lane: nesting is not an edge.
+    /// The parent is on the same lane: nesting is not an edge.
     Nesting,
 }
 
@@ -136,7 +128,7 @@ fn look_up(run: &Lanes, rows: &RowIndex, edge: &Edge) -> Found {
     Found::Dependency(dependency, fits)
 }
 
-/// Sorts out once more, where there may be circles: all dependencies are looked at together.
+/// Sorts the edges again, looking at all dependencies together, because there may be cycles.
 fn with_circles(run: &Lanes, rows: &RowIndex, edges: &[Edge], out: &mut Dependencies) {
     let found: Vec<(Edge, Dependency, bool)> = edges
         .iter()
@@ -160,7 +152,6 @@ fn with_circles(run: &Lanes, rows: &RowIndex, edges: &[Edge], out: &mut Dependen
     }
 }
 
-/// True if the measured times allow the dependency.
 fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     match kind {
         DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
@@ -176,16 +167,14 @@ fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     }
 }
 
-/// True if both ends are one and the same instant, so that times do not order them.
+/// Returns whether both ends are the same instant, so that times do not order them.
 fn instant(run: &Lanes, dependency: &Dependency) -> bool {
     let (from, to) = (span(run, dependency.from), span(run, dependency.to));
     from.dur_ns() == 0 && to.dur_ns() == 0 && from.start_ns == to.start_ns
 }
 
-/// Names every circle, and gives each interval in one the number of its circle.
-///
-/// The graph holds all dependencies, and the order of the lane between
-/// intervals of one instant; times order everything else.
+/// Records every cycle, and maps each interval in one to the number of its cycle. The graph holds all dependencies
+/// and the lane order of intervals at one instant. Times order everything else.
 fn circles(
     run: &Lanes,
     found: &[(Edge, Dependency, bool)],

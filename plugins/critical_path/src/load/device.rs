@@ -27,27 +27,25 @@ use crate::load::row_index::RowIndex;
 use crate::load::streams::{Stream, Streams};
 use crate::load::waits::{Recorded, Wait, WaitKind};
 
-/// Conclusions of all rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     pub edges: Vec<Edge>,
-    /// Those of them that no record and no promise of the runtime states, and which rule inferred each.
+    /// Which of the edges were inferred, and by which rule. The others follow from a record or from a guarantee
+    /// of the runtime.
     pub inferred: Inferred,
-    /// Waits that do not say for which stream or event, or whose event was not recorded.
+    /// Waits that name no stream or event, or whose event was not recorded.
     pub unclear_waits: u64,
-    /// Rows on streams whose launch is not recorded, and rows on streams.
+    /// Number of stream rows without a recorded launch, and of all stream rows.
     pub unlaunched: (u64, u64),
 }
 
 pub struct Events<'a> {
-    /// All records, in order.
     pub recorded: &'a [Recorded],
-    /// The record that a wait is joined to, by wait.
+    /// By wait: the record that an edge joins it to.
     pub joined: &'a FastMap<u64, Recorded>,
 }
 
 impl Found {
-    /// Adds a dependency that is inferred.
     pub fn infer(&mut self, from: u64, to: u64, kind: DependencyKind, rule: Rule) {
         self.edges.push(implied(from, to, kind));
         self.inferred.add(from, to, rule);
@@ -58,7 +56,7 @@ fn id(run: &Lanes, stream: &Stream, index: usize) -> u64 {
     run.lanes[stream.lane].spans[index].id
 }
 
-/// A dependency that is concluded.
+/// An edge that is not in table `edges` but concluded.
 pub fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
     Edge {
         from,
@@ -68,7 +66,6 @@ pub fn implied(from: u64, to: u64, kind: DependencyKind) -> Edge {
     }
 }
 
-/// Everything the rules conclude.
 pub fn device(
     run: &Lanes,
     rows: &RowIndex,
@@ -89,7 +86,7 @@ pub fn device(
     found
 }
 
-/// Adds the dependencies of a wait; `at` is its row, where it holds up a thread.
+/// Adds the dependencies of a wait; `at` is its row if it blocks a thread.
 fn waited(
     run: &Lanes,
     streams: &Streams,
@@ -192,7 +189,7 @@ fn waited(
 pub struct Legacy {
     /// Device and stream of every legacy default stream.
     pub default: Vec<(Option<i64>, i64)>,
-    /// Device and stream of those that are not non-blocking.
+    /// Device and stream of the blocking streams.
     pub blocking: Vec<(Option<i64>, i64)>,
 }
 

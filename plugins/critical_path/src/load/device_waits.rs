@@ -10,32 +10,31 @@ use trueno_analysis::lanes::Lanes;
 use crate::load::scale::Scale;
 use crate::load::streams::Stream;
 
-/// The host goes on within so many [usual calls](Scale) after the work has ended, or within a tenth of the stretch: it has to be
-/// woken, and clocks agree within microseconds.
+/// The host goes on within this many [usual calls](Scale) after the work has ended, or within a tenth of the
+/// stretch: waking it takes time, and clocks agree only within microseconds.
 const WAKE_UP_CALLS: i64 = 10;
 
-/// Ends of work on several streams that are no further apart are not told apart: clocks and time stamps step by as much.
+/// Ends on several streams that are at most this far apart count as the same: clocks and time stamps have steps of
+/// this size.
 const AGREEMENT_NS: i64 = 1_000;
 
-/// Nothing is inferred for a stretch of no more usual calls that may have an explanation of its own: it may be chance that work
-/// ended meanwhile.
+/// For shorter stretches, in usual calls, that may have another explanation, nothing is inferred: work may have
+/// ended meanwhile by chance.
 pub const MIN_HELD_CALLS: i64 = 2;
 
-/// A stretch of a lane of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     pub lane: u32,
-    /// Work that was launched from then on did not hold it up.
+    /// Work launched later did not cause the stretch.
     pub called_ns: i64,
-    /// Start of the stretch.
     pub start_ns: i64,
-    /// End of the stretch: the host went on.
+    /// When the host went on.
     pub end_ns: i64,
     pub scale: Scale,
 }
 
 impl Held {
-    /// True if work that ended then explains why the host went on when it did.
+    /// Returns whether work that ended at `work_end_ns` explains why the host went on when it did.
     pub fn is_explained_by(&self, work_end_ns: i64) -> bool {
         let tolerance_ns = self.scale.calls(WAKE_UP_CALLS);
         let tolerance_ns = tolerance_ns.max((self.end_ns - self.start_ns) / 10);
@@ -44,7 +43,8 @@ impl Held {
             && self.end_ns - work_end_ns <= tolerance_ns
     }
 
-    /// Ids of the work that explains it: what ended last, and what ended so little before that clocks do not tell.
+    /// Ids of the work that explains the stretch: the last to end, and any whose end clocks cannot tell apart
+    /// from it.
     pub fn last_works<'s>(
         &self,
         run: &Lanes,
@@ -61,7 +61,6 @@ impl Held {
         ends.iter().filter(is_last).map(|end| end.1).collect()
     }
 
-    /// Id and end of the work that explains it, of several the last to end.
     pub fn last_work<'s>(
         &self,
         run: &Lanes,
@@ -82,7 +81,6 @@ impl Held {
         last.map(|(end_ns, id)| (id, end_ns))
     }
 
-    /// End and id of the work of each stream that explains it.
     fn ends<'s>(&self, run: &Lanes, streams: impl Iterator<Item = &'s Stream>) -> Vec<(i64, u64)> {
         let ends = streams.filter_map(|stream| {
             let (mut at, _) = stream.last_ended(self.end_ns)?;

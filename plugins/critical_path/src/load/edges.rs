@@ -3,32 +3,30 @@
 use trueno_analysis::lanes::{Class, LaneKind, Lanes};
 use trueno_plugin::{Input, Result, Run};
 
-/// The meaning of a dependency for the times of its two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DependencyKind {
-    /// `to` began after `from` had ended.
+    /// `to` begins after `from` has ended.
     DependsOn,
-    /// The wait `to` could not end before `from` had ended.
+    /// The wait `to` cannot end before `from` has ended.
     Joins,
     /// `from` is the host call that put `to` on its stream.
     Launches,
-    /// `to` was begun by `from`, while `from` was open or after it.
+    /// `from` started `to`, while `from` was open or after it.
     Spawns,
-    /// Device work `to` was held back until `from`, on another stream, had ended: by a wait for an
-    /// event recorded after `from`, or by the order of the legacy default stream.
+    /// Device work `to` could not begin before `from`, on another stream, had ended: because of a wait for an
+    /// event recorded after `from`, or because of the legacy default stream.
     Follows,
-    /// The host call `to` did not return before `from`, which it had launched, had ended, or all but the last of it,
-    /// which was staged by then.
+    /// The host call `to` launched `from` and did not return before it had ended, except for a last part that
+    /// was already staged.
     Blocks,
-    /// The host call `to` did nothing but wait until `from` had ended, or all but the last of it. Where it launched that itself, it had done so
-    /// when it began to wait for what was before it on its stream.
+    /// The host call `to` only waited until `from` had ended, except for a last part that was already staged.
+    /// If it launched `from` itself, it did so before it began to wait for earlier work on the stream.
     Awaits,
-    /// `from` did something, while it was open, that ended the wait `to`: it may have returned only after that.
+    /// While `from` was open, it ended the wait `to`. `from` may return only after that.
     Wakes,
 }
 
 impl DependencyKind {
-    /// The kind of a row of `edges`; `None` when it means nothing here.
     pub fn parse(kind: &str) -> Option<Self> {
         match kind {
             "depends_on" => Some(Self::DependsOn),
@@ -41,15 +39,12 @@ impl DependencyKind {
     }
 }
 
-/// One dependency by ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// Id of the row that comes first.
     pub from: u64,
-    /// Id of the row that comes after.
     pub to: u64,
     pub kind: DependencyKind,
-    /// Not a row of `edges`, but concluded: from a parent, a correlation, or a wait.
+    /// Not a row of `edges` but concluded from a parent, a correlation or a wait.
     pub implied: bool,
 }
 
@@ -57,25 +52,23 @@ pub const EDGES: Input = Input::sql(
     "edges",
     "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges",
 );
-/// The parent of a task spawned it, when it lies on another thread.
+/// A task on another thread was spawned by its parent.
 pub const TASKS: Input = Input::sql(
     "tasks",
     "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND parent IS NOT NULL",
 );
-/// A call and a kernel of one correlation.
 pub const KERNEL_LAUNCHES: Input = Input::sql(
     "kernel_launches",
     "SELECT c.id AS from_id, k.id AS to_id FROM calls AS c JOIN kernels AS k ON c.correlation = k.correlation \
      WHERE k.device IS NOT NULL",
 );
-/// A call and a transfer of one correlation.
 pub const TRANSFER_LAUNCHES: Input = Input::sql(
     "transfer_launches",
     "SELECT c.id AS from_id, t.id AS to_id FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation \
      WHERE t.device IS NOT NULL",
 );
 
-/// A copy and its call, and whether the copy is stated to block: one that is synchronous, or of pageable memory (CUDA
+/// Copies with their calls. `is_stated` says that the copy blocks: it is synchronous or uses pageable memory (CUDA
 /// Runtime API, "API synchronization behavior").
 pub const BLOCKING: Input = Input::sql(
     "blocking",
@@ -86,30 +79,24 @@ pub const BLOCKING: Input = Input::sql(
 )
 .optional();
 
-/// A copy, and the call that may not have returned before it ended.
+/// A copy and its call, which may have waited for the end of the copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocking {
-    /// Id of the copy.
     pub copy: u64,
-    /// Id of the call.
     pub call: u64,
-    /// True if the recording states that it blocks.
     pub is_stated: bool,
-    /// True of a copy from a device to the host, which no call stages.
+    /// A copy from device to host, which is never staged.
     pub is_to_host: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     pub edges: Vec<Edge>,
-    /// Rows with a kind that means nothing here.
     pub unknown_kinds: u64,
-    /// Copies and their calls.
     pub blocking: Vec<Blocking>,
 }
 
 impl Read {
-    /// The edges from calls to the device work they launched.
     pub fn launches(&self) -> Vec<Edge> {
         let launches = |edge: &&Edge| edge.kind == DependencyKind::Launches;
         self.edges.iter().filter(launches).copied().collect()
@@ -124,12 +111,12 @@ impl Read {
     }
 }
 
-/// True if rows of the run, of its window or not, lie on a device.
+/// Returns whether any row of the run is on a device, even outside of the window.
 pub fn has_device(run: &Lanes) -> bool {
     run.lanes.iter().any(|lane| lane.kind == LaneKind::Device)
 }
 
-/// All dependencies that are recorded, or follow from parents and correlations alone.
+/// Reads all dependencies that are recorded or follow directly from parents and correlations.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.

@@ -7,24 +7,23 @@ use trueno_analysis::hash::FastMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
-    /// A wait ended with work that it does not name.
+    /// A wait ended together with work that it does not name.
     Wait,
-    /// A call returned with the end of work, and is one that may wait for it.
+    /// A call that may wait for the device returned when work ended.
     BlockingCall,
-    /// A thread did nothing of its own while others worked, and went on when they had ended.
+    /// A thread did nothing while other threads worked, and went on when they had ended.
     Threads,
-    /// A thread launched each time right after the device had drained, and did nothing recorded before that.
+    /// A thread repeatedly launched right after the device had drained and recorded nothing before that.
     DrainedDevice,
     /// A thread's first row came when work had ended that was launched before the recording.
     CutOffWait,
-    /// A stream went on when work of another had ended.
+    /// A stream went on when work of another stream had ended.
     Streams,
-    /// A rank went on in a collective when the last had come.
+    /// A rank went on in a collective when the last rank had arrived.
     Collective,
 }
 
 impl Rule {
-    /// All, in the order of reports.
     pub const ALL: [Self; 7] = [
         Self::Wait,
         Self::BlockingCall,
@@ -35,7 +34,6 @@ impl Rule {
         Self::Collective,
     ];
 
-    /// As tables call it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
@@ -48,7 +46,6 @@ impl Rule {
         }
     }
 
-    /// The evidence, for people.
     pub fn evidence(self) -> &'static str {
         match self {
             Self::Wait => "a wait ended right after work it does not name",
@@ -70,14 +67,13 @@ impl Rule {
     }
 }
 
-/// Inferred dependencies by their ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inferred {
     rules: FastMap<(u64, u64), Rule>,
 }
 
 impl Inferred {
-    /// One more; of several rules the first counts.
+    /// Adds a dependency; the first rule for it counts.
     pub fn add(&mut self, from: u64, to: u64, rule: Rule) {
         self.rules.entry((from, to)).or_insert(rule);
     }
@@ -88,17 +84,14 @@ impl Inferred {
         }
     }
 
-    /// The rule that inferred a dependency.
     pub fn rule(&self, from: u64, to: u64) -> Option<Rule> {
         self.rules.get(&(from, to)).copied()
     }
 
-    /// The number of dependencies of a rule.
     pub fn count(&self, rule: Rule) -> usize {
         self.rules.values().filter(|of| **of == rule).count()
     }
 
-    /// True if nothing is inferred.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

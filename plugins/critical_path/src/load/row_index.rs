@@ -14,7 +14,7 @@ impl Vacant for SpanAt {
     };
 }
 
-/// The index of a run. Of two intervals with one id the first counts.
+/// Index of interval ids; of two intervals with the same id the first counts.
 pub fn row_index(run: &Lanes) -> RowIndex {
     // From the back, since of one id the last value counts.
     IdIndex::new(|| {

@@ -9,9 +9,8 @@ use trueno_analysis::lanes::{Class, Lanes};
 
 use crate::load::dependencies::{SpanAt, span};
 
-/// Where no launch is recorded.
 const CALL_NS: i64 = 5_000;
-/// What a launch can take at all: the call into a driver, and a driver that is traced call by call.
+/// Plausible launch times: from a bare driver call to a driver that is traced call by call.
 const POSSIBLE_NS: (i64, i64) = (200, 100_000);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +25,8 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// The lower quartile: a longer call may have waited, or loaded code. Launches of graphs are left out: they launch many kernels.
+    /// Uses the lower quartile of launch calls: longer ones may have waited or loaded code. Graph launches do
+    /// not count, because they launch many kernels.
     pub fn new(run: &Lanes, launches: &FastMap<SpanAt, SpanAt>) -> Self {
         let mut kernels: FastMap<SpanAt, u32> = FastMap::default();
         for (work, call) in launches {
@@ -46,7 +46,6 @@ impl Scale {
             })
     }
 
-    /// The time of so many calls.
     pub fn calls(self, count: i64) -> i64 {
         self.call_ns.saturating_mul(count)
     }

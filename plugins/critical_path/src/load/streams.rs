@@ -11,26 +11,22 @@ use crate::load::row_index::RowIndex;
 use crate::load::scale::Scale;
 use crate::load::waits::Launched;
 
-/// Work of one stream in the order of its starts.
 pub struct Stream {
     pub lane: usize,
     pub device: i64,
-    /// Its number; `None`: not recorded.
     pub stream: Option<i64>,
-    /// Launch time of each.
     pub launched: Vec<i64>,
-    /// Lanes of the host that launched work there.
     pub launchers: BTreeSet<u32>,
-    /// Of the work from here on, the earliest launch.
+    /// Earliest launch of the work from each index on.
     earliest_from: Vec<i64>,
-    /// Of the work up to here, the latest launch.
+    /// Latest launch of the work up to each index.
     latest_to: Vec<i64>,
-    /// Of the work up to here, the latest end.
+    /// Latest end of the work up to each index.
     ended_to: Vec<i64>,
 }
 
 impl Stream {
-    /// The last work of the stream that was launched before.
+    /// The last work that was launched before `time_ns`.
     pub fn last_before(&self, time_ns: i64) -> Option<usize> {
         let count = self
             .earliest_from
@@ -38,7 +34,7 @@ impl Stream {
         count.checked_sub(1)
     }
 
-    /// The first work of the stream that was launched after.
+    /// The first work that was launched after `time_ns`.
     pub fn first_after(&self, time_ns: i64) -> Option<usize> {
         let at = self
             .latest_to
@@ -46,7 +42,7 @@ impl Stream {
         (at < self.latest_to.len()).then_some(at)
     }
 
-    /// The last work of the stream that had ended by then, with all before it; and when.
+    /// The last work that, with all before it, had ended by `time_ns`, and when that was.
     pub fn last_ended(&self, time_ns: i64) -> Option<(usize, i64)> {
         let count = self
             .ended_to
@@ -55,12 +51,11 @@ impl Stream {
         Some((last, self.ended_to[last]))
     }
 
-    /// Latest end of what came before a piece of work; `None`: nothing did.
+    /// Latest end of the work before `index`; `None`: there is none.
     pub fn ended_before(&self, index: usize) -> Option<i64> {
         Some(self.ended_to[index.checked_sub(1)?])
     }
 
-    /// Reads the ends again, after times were moved.
     pub fn measure_ends(&mut self, run: &Lanes) {
         self.ended_to.clear();
         let mut latest_ns = i64::MIN;
@@ -71,23 +66,19 @@ impl Stream {
     }
 }
 
-/// All streams of a run.
 #[derive(Default)]
 pub struct Streams {
-    /// Streams in the order of lanes.
     pub all: Vec<Stream>,
-    /// Rows on streams whose launch is not recorded, and rows on streams.
+    /// Number of stream rows without a recorded launch, and of all stream rows.
     pub unlaunched: (u64, u64),
-    /// By work, the call that launched it; the earliest of several.
+    /// By work: the call that launched it, the earliest if there are several.
     pub launches: FastMap<SpanAt, SpanAt>,
     pub scale: Scale,
 }
 
 impl Streams {
-    /// Of a run; `launches` are the dependencies of that kind.
-    ///
-    /// Work whose launch was not recorded counts as launched when it began, or before the first wait or record with a
-    /// higher correlation: by then it was.
+    /// Work without a recorded launch counts as launched when it began, or before the first wait or event
+    /// record with a higher correlation id.
     pub fn new(run: &Lanes, rows: &RowIndex, launches: &[Edge], before: &Launched) -> Self {
         let mut out = Self::default();
         for edge in launches {

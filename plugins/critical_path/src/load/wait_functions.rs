@@ -8,7 +8,7 @@ use trueno_analysis::interner::Texts;
 use trueno_analysis::lanes::{Class, Label};
 use trueno_analysis::waits::names_a_wait;
 
-/// True if rows of a label are waits, or of a function of the host that does nothing else.
+/// Returns whether rows of a label are waits, or of a host function that only waits.
 pub fn only_waits(label: Label, texts: &Texts) -> bool {
     match label.class {
         Class::Wait => true,

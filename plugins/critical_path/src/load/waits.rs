@@ -8,21 +8,20 @@ use trueno_plugin::{Input, Result, Run};
 use crate::load::device::Legacy;
 use crate::load::edges::{Edge, has_device};
 
-/// Waits for a device, a stream or an event, and when their call began.
+/// Waits for a device, a stream or an event, with the start of their call.
 pub const WAITS: Input = Input::sql(
     "waits",
     "SELECT s.id, s.kind, s.device, s.stream, s.event, s.start_ns, s.correlation, \
      c.start_ns AS called_ns, c.dur_ns AS call_ns FROM syncs AS s LEFT JOIN calls AS c ON s.correlation = c.correlation WHERE s.kind <> 'join'",
 )
 .optional();
-/// Records of events, and when their call began.
 pub const RECORDED: Input = Input::sql(
     "recorded",
     "SELECT e.id, e.event, e.device, e.stream, e.correlation, c.start_ns AS called_ns \
      FROM device_events AS e JOIN calls AS c ON e.correlation = c.correlation",
 )
 .optional();
-/// Device work whose launch is not recorded, though it has a correlation.
+/// Device work that has a correlation id but no recorded launch.
 pub const UNLAUNCHED: Input = Input::sql(
     "unlaunched",
     "SELECT k.id, k.correlation FROM kernels AS k LEFT JOIN calls AS c ON k.correlation = c.correlation \
@@ -31,7 +30,6 @@ pub const UNLAUNCHED: Input = Input::sql(
      WHERE c.id IS NULL AND t.correlation IS NOT NULL AND t.device IS NOT NULL",
 )
 .optional();
-/// The first call of each thread.
 pub const FIRST_CALLS: Input = Input::sql(
     "first_calls",
     "SELECT thread, MIN(correlation) AS correlation, MIN(start_ns) AS start_ns FROM calls \
@@ -41,54 +39,45 @@ pub const FIRST_CALLS: Input = Input::sql(
 pub const STREAMS: Input =
     Input::sql("stream_kinds", "SELECT device, stream, kind FROM streams").optional();
 
-/// Target of a wait, and who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WaitKind {
-    /// The host, for all streams of a device.
+    /// The host waits for all streams of a device.
     Device,
-    /// The host, for a stream.
+    /// The host waits for a stream.
     Stream,
-    /// The host, for an event.
+    /// The host waits for an event.
     Event,
-    /// A stream, for an event.
+    /// A stream waits for an event.
     StreamWait,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
-    /// Time of the host's call; the wait's own start where the call is not recorded.
+    /// Start of the host's call; the wait's own start if the call was not recorded.
     pub called_ns: i64,
-    /// Its row in `syncs`.
     pub id: u64,
-    /// Target of the wait.
     pub kind: WaitKind,
-    /// The device; `None`: not recorded.
     pub device: Option<i64>,
-    /// The stream waited for, or of a [`WaitKind::StreamWait`] the stream that waits.
+    /// The awaited stream; for [`WaitKind::StreamWait`] the stream that waits.
     pub stream: Option<i64>,
     pub event: Option<u64>,
-    /// Correlation id of the call.
     pub correlation: Option<u64>,
 }
 
-/// A record of an event on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorded {
-    /// The event; programs use one again and again.
+    /// Programs reuse events.
     pub event: u64,
-    /// Time of the host's call.
+    /// Start of the host's call.
     pub called_ns: i64,
-    /// The device; `None`: not recorded.
     pub device: Option<i64>,
     pub stream: Option<i64>,
-    /// Correlation id of the call.
     pub correlation: Option<u64>,
-    /// Its row in `device_events`.
     pub id: u64,
 }
 
 impl Recorded {
-    /// The last record of the wait's event before the wait; `recorded` is sorted.
+    /// The last record of the wait's event before the wait. `recorded` must be sorted.
     pub fn last_before<'a>(recorded: &'a [Self], wait: &Wait) -> Option<&'a Self> {
         let event = wait.event?;
         let end = recorded.partition_point(|r| (r.event, r.called_ns) < (event, wait.called_ns));
@@ -103,14 +92,12 @@ impl Recorded {
 pub struct Waits {
     pub waits: Vec<Wait>,
     pub recorded: Vec<Recorded>,
-    /// Streams that the legacy default stream orders.
     pub legacy: Legacy,
-    /// Work whose launch is not recorded.
     pub launched: Launched,
 }
 
 impl Waits {
-    /// Reads what may be there: in a run without waits, edges and devices nothing is asked for.
+    /// Reads only the inputs that the run can have: none in a run without waits, edges and devices.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -136,7 +123,7 @@ impl Waits {
     }
 }
 
-/// All waits in order, each once, on a timeline that begins at `origin_ns`.
+/// All waits, sorted and without duplicates, with times relative to `origin_ns`.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -180,7 +167,7 @@ fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
     Ok(out)
 }
 
-/// All records in order.
+/// All event records, sorted.
 ///
 /// # Errors
 /// As [`waits`].
@@ -204,7 +191,7 @@ fn recorded(run: &mut Run, origin_ns: i64) -> Result<Vec<Recorded>> {
     Ok(out)
 }
 
-/// Takes the edges from records of events to waits out of all edges: by wait, the record.
+/// Moves edges from event records to waits out of `edges`; returns the record by wait.
 pub fn joined(edges: &mut Vec<Edge>, recorded: &[Recorded]) -> FastMap<u64, Recorded> {
     let by_id: FastMap<u64, Recorded> = recorded.iter().map(|row| (row.id, *row)).collect();
     let mut out = FastMap::default();
@@ -221,23 +208,18 @@ pub fn joined(edges: &mut Vec<Edge>, recorded: &[Recorded]) -> FastMap<u64, Reco
     out
 }
 
-/// Latest possible launch times of work whose launch is not recorded.
-///
-/// The driver counts correlations up with every call of a process (CUPTI, `CUpti_ActivityAPI`): what has a lower
-/// one than a wait or a record was launched before it.
+/// Latest possible launch times of work without a recorded launch. The driver increments the correlation id with
+/// every call of a process (CUPTI, `CUpti_ActivityAPI`), so work with a lower id than a wait or a record was
+/// launched before it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launched {
-    /// Correlation ids of work, by id.
     correlations: FastMap<u64, u64>,
-    /// Of waits, records and the first calls of threads, in order, each with the earliest call of it and all after it.
+    /// Correlation ids of waits, event records and the first call of each thread, sorted. Each with the
+    /// earliest time of this and all later calls.
     calls: Vec<(u64, i64)>,
 }
 
 impl Launched {
-    /// Reads the work.
-    ///
-    /// # Errors
-    /// As [`waits`].
     fn read(run: &mut Run, origin_ns: i64, waits: &[Wait], recorded: &[Recorded]) -> Result<Self> {
         let table = run.table(UNLAUNCHED.name())?;
         let (id, correlation) = (table.u64("id")?, table.u64("correlation")?);
@@ -271,7 +253,7 @@ impl Launched {
         Ok(out)
     }
 
-    /// A time that the work was launched before; `None`: nothing tells.
+    /// A time before which the work was launched; `None`: unknown.
     pub fn before_ns(&self, id: u64) -> Option<i64> {
         let correlation = *self.correlations.get(&id)?;
         let after = self.calls.partition_point(|call| call.0 <= correlation);
@@ -281,7 +263,7 @@ impl Launched {
     }
 }
 
-/// Streams that order each other through the legacy default stream.
+/// Streams that are ordered with the legacy default stream.
 ///
 /// # Errors
 /// As [`waits`].

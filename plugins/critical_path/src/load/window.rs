@@ -3,20 +3,18 @@
 use trueno_analysis::lanes::{Class, Lanes};
 use trueno_analysis::start_order::sort_by_start;
 
-/// Changes made by cutting.
+/// What cutting to the window changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Intervals wholly outside the window, which are gone.
+    /// Removed intervals, entirely outside of the window.
     pub outside: u64,
-    /// Intervals of which a part was outside.
+    /// Intervals that were partly outside.
     pub shortened: u64,
-    /// Of those with a part in a window that was asked for, the ones that also began before the recording did, or
-    /// ended after it.
+    /// Of those in a chosen window: intervals that also reach beyond the recording.
     pub beyond: u64,
 }
 
-/// Keeps of every interval the part inside the window. One without duration is
-/// inside when its instant is, both ends of the window included.
+/// Clips every interval to the window. One without duration stays if it is inside or at either end.
 pub fn cut(run: &mut Lanes) -> Cut {
     let mut cut = Cut {
         outside: run.outside, // left out while reading
@@ -50,10 +48,9 @@ pub fn cut(run: &mut Lanes) -> Cut {
     cut
 }
 
-/// Makes waits of the host what the lane does at every instant of theirs.
-///
-/// A wait and the call that waited may have the very same times; then the wait is the inner one. A
-/// stream that waits holds up no host: such rows leave the lanes, and are dependencies only.
+/// Makes host waits the innermost intervals of their lane. A wait may have exactly the same times as the call that
+/// waited; then the wait is the inner one. Waits of streams block no host, so their rows leave the lanes and remain
+/// only as dependencies.
 pub fn waits_inside(run: &mut Lanes) {
     let labels: Vec<(bool, bool)> = run
         .labels

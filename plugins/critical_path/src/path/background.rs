@@ -10,19 +10,18 @@ use trueno_analysis::hash::FastMap;
 
 use crate::graph::dependency_graph::Graph;
 
-/// The busiest lane that nothing connects with the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Background {
     pub lane: String,
-    /// Time of its own work, waits left out.
+    /// Time of its own work without waits.
     pub busy_ns: i64,
-    /// The row that takes most of that by itself.
+    /// The row with the most time of its own.
     pub name: String,
     pub id: u64,
     pub self_ns: i64,
 }
 
-/// Finds it; of equals the lane that comes first. `None`: all that works is connected with the path.
+/// Ties go to the first lane. `None`: every lane with work is connected with the path.
 pub fn background(graph: &Graph<'_>) -> Option<Background> {
     let own = graph.segments.lane(graph.last()?);
     let mut best: Option<(i64, usize)> = None;
@@ -53,19 +52,16 @@ pub fn background(graph: &Graph<'_>) -> Option<Background> {
     })
 }
 
-/// Lanes that the path never goes along: threads in the background, and devices whose work nothing waited for long.
+/// A lane that the path never uses, such as a background thread or a device for which nothing waited long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffPath {
     pub lane: usize,
-    /// Time of its own work, waits left out.
     pub busy_ns: i64,
-    /// The number of its rows.
     pub rows: u64,
-    /// True if dependencies connect it with the path, directly or through others.
+    /// Whether dependencies connect it with the path, directly or through others.
     pub is_connected: bool,
 }
 
-/// Finds them, the busiest first.
 pub fn off_path(graph: &Graph<'_>, on_path: &[bool]) -> Vec<OffPath> {
     let own = graph.last().map(|last| graph.segments.lane(last));
     let lanes = (0..graph.run.lanes.len()).filter(|lane| !on_path[*lane]);

@@ -10,32 +10,28 @@ use crate::graph::walk::{Piece, PieceKind};
 use crate::load::inferred::Rule;
 use crate::path::smallest_rows::Least;
 
-/// A row of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Start; of a sum, the start of its first piece.
     pub start_ns: i64,
     pub dur_ns: i64,
     pub kind: PieceKind,
-    /// The segment; of a sum the number of its pieces.
     pub of: Of,
-    /// Rule of the piece ([`Piece::inferred`]); a sum has none.
+    /// A sum has none; see [`Piece::inferred`].
     pub inferred: Option<Rule>,
 }
 
-/// A piece or a sum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
-    /// A segment; see [`Piece::segment`].
+    /// A single piece; see [`Piece::segment`].
     Segment(u32),
-    /// Number of shorter pieces.
+    /// A sum of this many shorter pieces.
     Pieces(u64),
 }
 
-/// Nanoseconds and number of pieces by kind.
 type Sums = [(i64, u64); PieceKind::ALL.len()];
 
-/// A piece that may be listed, and the sums of all pieces before it. The longest come first, of equals the earlier.
+/// A piece that may be listed, with the sums of all pieces before it. Sorted longest first; ties go to the earlier
+/// piece.
 #[derive(Clone, Copy)]
 struct Candidate {
     piece: Piece,
@@ -69,7 +65,6 @@ impl Ord for Candidate {
     }
 }
 
-/// Rows of a path in the making: the longest pieces, and sums of all.
 pub struct Condenser {
     pieces: u32,
     sums: Sums,
@@ -77,7 +72,7 @@ pub struct Condenser {
 }
 
 impl Condenser {
-    /// Lists the `limit` longest pieces, of equals the earlier, and sums up the others.
+    /// Lists the `limit` longest pieces; ties go to the earlier one.
     pub fn new(limit: usize) -> Self {
         Self {
             pieces: 0,
@@ -86,7 +81,7 @@ impl Condenser {
         }
     }
 
-    /// Takes in a piece, in the order of time.
+    /// Pieces must come sorted by time.
     #[inline]
     pub fn add(&mut self, piece: &Piece) {
         // Of equals the earlier are listed: this is asked before anything is copied.
@@ -127,7 +122,6 @@ impl Condenser {
     }
 }
 
-/// Adds a row for each kind of the pieces between two that are listed.
 fn sum_up(start_ns: i64, from: &Sums, to: &Sums, out: &mut Vec<Row>) {
     for (kind, (from, to)) in PieceKind::ALL.into_iter().zip(from.iter().zip(to)) {
         let (dur_ns, pieces) = (to.0 - from.0, to.1 - from.1);

@@ -12,29 +12,25 @@ use trueno_analysis::lanes::Class;
 use crate::graph::dependency_graph::Graph;
 use crate::graph::walk::{Piece, PieceKind};
 
-/// Sums over the pieces of a path.
 pub struct HostOverDevice<'g> {
     graph: &'g Graph<'g>,
-    /// Stretches in which any device is busy, in the order of time.
     busy: Vec<(i64, i64)>,
     at: usize,
     /// By label and lane; gaps have no label.
     sums_ns: FastMap<(Option<u32>, u32), i64>,
 }
 
-/// The time, and the name and lane that hold most of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostTime {
     pub all_ns: i64,
-    /// Time of the name.
     pub most_ns: i64,
-    /// The name; `None`: between rows.
+    /// `None`: between rows.
     pub name: Option<String>,
     pub lane: String,
 }
 
 impl<'g> HostOverDevice<'g> {
-    /// Of no pieces so far; `None` without work of devices.
+    /// `None` if the run has no device work.
     pub fn new(graph: &'g Graph<'g>) -> Option<Self> {
         let run = graph.run;
         let devices = (0..run.lanes.len()).filter(|lane| graph.is_device(*lane));
@@ -59,7 +55,7 @@ impl<'g> HostOverDevice<'g> {
         })
     }
 
-    /// Takes in a piece, in the order of time.
+    /// Pieces must come sorted by time.
     pub fn add(&mut self, piece: &Piece) {
         if self.graph.is_device(piece.lane as usize) {
             return;
@@ -80,7 +76,7 @@ impl<'g> HostOverDevice<'g> {
         }
     }
 
-    /// The sums; `None`: there was no such time.
+    /// `None` if there was no such time.
     pub fn finish(self) -> Option<HostTime> {
         let run = self.graph.run;
         let all_ns = self.sums_ns.values().copied().fold(0, i64::saturating_add);

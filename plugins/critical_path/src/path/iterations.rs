@@ -7,13 +7,10 @@ use trueno_analysis::lanes::{Class, Lanes};
 
 use crate::graph::walk::{Piece, PieceKind};
 
-/// One iteration and what its path is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
     pub id: u64,
-    /// Name that the program gave it.
     pub name: u32,
-    /// Lane on which it was marked.
     pub lane: usize,
     pub start_ns: i64,
     pub dur_ns: i64,
@@ -21,13 +18,12 @@ pub struct Iteration {
     pub by_kind_ns: [i64; PieceKind::ALL.len()],
 }
 
-/// Iterations, while the path is walked.
 pub struct Iterations {
-    /// In the order of lanes and starts.
+    /// Sorted by lane and start.
     all: Vec<Iteration>,
-    /// In the order of starts, those that are still to come.
+    /// Indexes of iterations that have not begun, sorted by start.
     coming: Peekable<vec::IntoIter<usize>>,
-    /// Begun, and not over.
+    /// Indexes of iterations that have begun but not ended.
     open: Vec<usize>,
 }
 
@@ -60,7 +56,7 @@ impl Iterations {
         }
     }
 
-    /// Takes in a piece of the path, in the order of time.
+    /// Pieces must come sorted by time.
     #[inline]
     pub fn add(&mut self, piece: &Piece) {
         let end_ns = piece.start_ns + piece.dur_ns;

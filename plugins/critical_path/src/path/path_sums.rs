@@ -8,23 +8,19 @@ use crate::load::inferred::Rule;
 
 const KINDS: usize = PieceKind::ALL.len();
 
-/// Nanoseconds and number of pieces.
 pub type Sum = (i64, u64);
 
-/// Sums over a path.
 pub struct PathSums<'g> {
     graph: &'g Graph<'g>,
     /// By label and kind; gaps have no label.
     by_label: Vec<[Sum; KINDS]>,
     gap: Sum,
-    /// By the rule that inferred why a piece is on the path, in the order of `Rule::ALL`.
+    /// Time by the rule that inferred why a piece is on the path, in the order of `Rule::ALL`.
     pub inferred_ns: [i64; Rule::ALL.len()],
-    /// By lane, true if a piece is on it.
     pub lanes: Vec<bool>,
 }
 
 impl<'g> PathSums<'g> {
-    /// Of no pieces so far.
     pub fn new(graph: &'g Graph<'g>) -> Self {
         Self {
             graph,
@@ -35,7 +31,6 @@ impl<'g> PathSums<'g> {
         }
     }
 
-    /// Takes in a piece.
     #[inline]
     pub fn add(&mut self, piece: &Piece) {
         let sum = match piece.kind {
@@ -54,12 +49,11 @@ impl<'g> PathSums<'g> {
         }
     }
 
-    /// Time without any row.
     pub fn gap(&self) -> Sum {
         self.gap
     }
 
-    /// Sums by label, kind of piece, for those with pieces.
+    /// Sums by label and kind, without empty ones.
     pub fn by_label(&self) -> impl Iterator<Item = (u32, PieceKind, Sum)> {
         let labels = (0..).zip(&self.by_label);
         let sums = labels.flat_map(|(label, sums)| {
@@ -69,7 +63,7 @@ impl<'g> PathSums<'g> {
         sums.filter(|(_, _, sum)| sum.1 > 0)
     }
 
-    /// Sums by kind, for those with pieces.
+    /// Sums by kind, without empty ones.
     pub fn by_kind(&self) -> BTreeMap<PieceKind, Sum> {
         let mut out = BTreeMap::new();
         let gap = (self.gap.1 > 0).then_some((PieceKind::Gap, self.gap));

@@ -13,22 +13,18 @@ use crate::graph::dependency_graph::Graph;
 use crate::graph::ownership::NONE;
 use crate::graph::walk::{Piece, PieceKind};
 
-/// Time of one name on the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathTime {
-    /// Number of its text.
     pub name: u32,
-    /// Time on the path, with what belongs to its intervals.
+    /// Time on the path, including what belongs to its intervals.
     pub path_ns: i64,
-    /// Of that the time of its intervals themselves.
     pub own_ns: i64,
 }
 
-/// Time on the path by chain.
 pub struct PathTimes<'g> {
     graph: &'g Graph<'g>,
     chains: &'g Chains,
-    /// By chain; while sums are made, also of those in it.
+    /// By chain. While sums are computed, it also includes enclosed chains.
     path_ns: Vec<i64>,
 }
 
@@ -36,12 +32,11 @@ pub struct PathTimes<'g> {
 struct Sum {
     path_ns: i64,
     own_ns: i64,
-    /// Chains that end with the name around the one that is looked at, itself among them.
+    /// Number of open chains whose last label has this name, to count nested ones once.
     open: u32,
 }
 
 impl<'g> PathTimes<'g> {
-    /// Of no pieces so far.
     pub fn new(graph: &'g Graph<'g>, chains: &'g Chains) -> Self {
         Self {
             graph,
@@ -50,7 +45,6 @@ impl<'g> PathTimes<'g> {
         }
     }
 
-    /// Takes in a piece.
     #[inline]
     pub fn add(&mut self, piece: &Piece) {
         if matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
@@ -60,7 +54,6 @@ impl<'g> PathTimes<'g> {
         }
     }
 
-    /// Names with time on the path, those with the most time first.
     pub fn by_name(self) -> Vec<PathTime> {
         let texts = &self.graph.run.texts;
         let sums = self.sums().into_iter();
@@ -103,7 +96,7 @@ impl<'g> PathTimes<'g> {
         sums
     }
 
-    /// Chains one longer than each: where its list begins, and all lists.
+    /// Children of each chain: where its list begins, and the concatenated lists.
     fn below(&self) -> (Vec<u32>, Vec<u32>) {
         let chains = self.chains.all();
         let parents = || chains.iter().map(|chain| chain.around);
@@ -153,7 +146,7 @@ impl<'g> PathTimes<'g> {
     }
 }
 
-/// Frames take in everything, and waits are no work.
+/// Frames contain everything, and waits are no work.
 fn counts(label: Label) -> bool {
     !matches!(label.class, Class::Scope | Class::Wait)
 }

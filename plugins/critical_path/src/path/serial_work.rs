@@ -8,7 +8,7 @@ use trueno_analysis::lanes::Class;
 use crate::graph::dependency_graph::Graph;
 use crate::graph::walk::{Piece, PieceKind};
 
-/// Time on the path, by label, in which no other lane did anything but wait.
+/// Time on the path, by label, while every other lane was idle or waited.
 pub struct SerialWork<'g> {
     graph: &'g Graph<'g>,
     stretches: Vec<Stretch>,
@@ -17,7 +17,6 @@ pub struct SerialWork<'g> {
 }
 
 impl<'g> SerialWork<'g> {
-    /// Of no pieces so far.
     pub fn new(graph: &'g Graph<'g>) -> Self {
         Self {
             graph,
@@ -27,7 +26,7 @@ impl<'g> SerialWork<'g> {
         }
     }
 
-    /// Takes in a piece of the path, in the order of time.
+    /// Pieces must come sorted by time.
     pub fn add(&mut self, piece: &Piece) {
         if !matches!(piece.kind, PieceKind::Work | PieceKind::Transfer) {
             return;
@@ -57,14 +56,13 @@ impl<'g> SerialWork<'g> {
     }
 }
 
-/// A stretch in which exactly one lane was busy.
 struct Stretch {
     start_ns: i64,
     end_ns: i64,
     lane: usize,
 }
 
-/// Busy stretches of a lane one after the other: what touches is one, and waits are idle.
+/// Iterates over the busy times of a lane. Touching ones are merged; waits count as idle.
 struct Busy<'g> {
     graph: &'g Graph<'g>,
     lane: usize,

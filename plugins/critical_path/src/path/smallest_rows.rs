@@ -1,15 +1,13 @@
 //! The least of many rows, in little memory.
 
-/// Keeps the `limit` least rows of those it is given.
+/// Keeps the `limit` smallest rows.
 pub struct Least<T> {
     limit: usize,
     rows: Vec<T>,
-    /// No row from here on is among the least.
     bound: Option<T>,
 }
 
 impl<T: Ord + Copy> Least<T> {
-    /// Of no rows so far.
     pub fn new(limit: usize) -> Self {
         Self {
             limit,
@@ -18,13 +16,12 @@ impl<T: Ord + Copy> Least<T> {
         }
     }
 
-    /// No row from this on is among the least; `None`: any may be.
+    /// Rows from this one on are not among the smallest; `None`: no bound yet.
     #[inline]
     pub fn bound(&self) -> Option<&T> {
         self.bound.as_ref()
     }
 
-    /// Takes in a row.
     #[inline]
     pub fn add(&mut self, row: T) {
         if self.bound.as_ref().is_none_or(|bound| row < *bound) {
@@ -44,7 +41,6 @@ impl<T: Ord + Copy> Least<T> {
         }
     }
 
-    /// The least, in no order.
     pub fn into_rows(mut self) -> Vec<T> {
         self.cut();
         self.rows

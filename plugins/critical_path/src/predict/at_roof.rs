@@ -20,35 +20,32 @@ use crate::predict::opportunity::Opportunity;
 use crate::predict::schedule::{Scenario, walls_ns};
 use crate::predict::what_if_rule::stretched;
 
-/// Times at the roof by name; only there where `roofline` ran.
+/// Times at the roof by name; present if plugin `roofline` ran.
 pub const AT_ROOF: Input = Input::sql(
     "at_roof",
     "SELECT source, name, dur_ns, at_roof_ns FROM roofline.at_roof ORDER BY source, name",
 )
 .optional();
-/// The same of kernels whose operators have shapes; only there where `operators` ran.
+/// The same for kernels whose operators have shapes; present if plugin `operators` ran.
 pub const OPERATORS_AT_ROOF: Input = Input::sql(
     "operators_at_roof",
     "SELECT source, name, dur_ns, at_roof_ns FROM operators.at_roof ORDER BY source, name",
 )
 .optional();
 
-/// Called so where all names reach their roofs.
 pub const EVERYTHING: &str = "everything";
 
-/// Time of one name, as `roofline` tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RoofTime {
     /// True for kernels, false for bricks.
     pub is_kernel: bool,
     pub name: String,
-    /// Time of the rows with a place below the roof.
+    /// Time of the rows that have a place below the roof.
     pub dur_ns: i64,
-    /// Time at the roof.
     pub at_roof_ns: i64,
 }
 
-/// Reads [`AT_ROOF`] and [`OPERATORS_AT_ROOF`]; none where there are no such tables.
+/// Reads [`AT_ROOF`] and [`OPERATORS_AT_ROOF`]; empty if neither table exists.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -79,39 +76,36 @@ pub fn read(run: &mut Run) -> Result<Vec<RoofTime>> {
     Ok(out)
 }
 
-/// Share of the time of each label that would be left at the roof.
+/// By label: the share of its time that would remain at the roof.
 #[derive(Clone, Debug, Default)]
 pub struct Roofs {
     of_labels: Vec<Option<f64>>,
 }
 
 impl Roofs {
-    /// Looks up the names of all labels.
     pub fn new(graph: &Graph<'_>, named: &[RoofTime]) -> Self {
         Self {
             of_labels: factors(graph, named),
         }
     }
 
-    /// The share that is left of this label; `None`: not known.
     pub fn left(&self, label: u32) -> Option<f64> {
         self.of_labels.get(label as usize).copied().flatten()
     }
 }
 
-/// Row of table `at_roof`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gain {
-    /// `kernel` or `brick`; none for [`EVERYTHING`].
+    /// `kernel` or `brick`; `None` for [`EVERYTHING`].
     pub source: Option<&'static str>,
     pub name: String,
-    /// Time on the path, with all that belongs to it; none for [`EVERYTHING`].
+    /// Time on the path including what belongs to it; `None` for [`EVERYTHING`].
     pub path_ns: Option<i64>,
     /// By how much the window would be shorter; `None`: not computed.
     pub gain_ns: Option<i64>,
 }
 
-/// Gains of the `limit` names with the most time on the path, and of all at once; the most first.
+/// Gains of the `limit` names with the most time on the path and of all at once, largest first.
 pub fn gains(
     graph: &Graph<'_>,
     chains: &Chains,
@@ -171,7 +165,7 @@ fn is_of(graph: &Graph<'_>, label: &trueno_analysis::lanes::Label, named: &RoofT
     is_class && graph.run.texts.text(label.name) == named.name
 }
 
-/// By label, what is left of its time; `None`: as measured.
+/// By label: the share of its time that would remain; `None`: unchanged.
 fn factors(graph: &Graph<'_>, named: &[RoofTime]) -> Vec<Option<f64>> {
     let labels = graph.run.labels.all();
     let mut label_ns = vec![0_i64; labels.len()];
@@ -225,13 +219,12 @@ fn gain_ns(graph: &Graph<'_>, chains: &Chains, factors: &[Option<f64>]) -> i64 {
     graph.run.wall_ns - connected_ns.max(background_ns)
 }
 
-/// Sets of labels, numbered.
 #[derive(Default)]
 struct Sets {
-    /// Labels of each set, sorted; by number of the set.
+    /// Labels of each set, sorted, by set number.
     all: Vec<Vec<u32>>,
     numbers: FastMap<Vec<u32>, u32>,
-    /// Set and label: the set of both.
+    /// Number of the union of a set and a label.
     joined: FastMap<(u32, u32), u32>,
 }
 
@@ -262,9 +255,8 @@ impl Sets {
 struct AtRoof<'a> {
     graph: &'a Graph<'a>,
     chains: &'a Chains,
-    /// Remaining share of the time, by each label of a set.
     factors: Vec<Vec<f64>>,
-    /// For every chain the set of labels with a factor that it, or what it belongs to, has.
+    /// By chain: the number of the set of labels with a factor on the way out from it.
     of: Vec<u32>,
 }
 

@@ -22,33 +22,31 @@ use crate::predict::schedule::{Scenario, walls_ns};
 use crate::predict::shortcuts::{LEFT, Scaled, Shortcut, Shortcuts};
 use crate::predict::what_if_rule::{scaled, stretched};
 
-/// Row of table `opportunity`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opportunity {
-    /// As `--what-if` takes it: a name, or `kind:` and a kind of lag.
+    /// A name, or `kind:` and a kind of lag, as for `--what-if`.
     pub name: String,
-    /// Time on the path of the intervals and of what belongs to them, or of the lags.
+    /// Time on the path of the intervals and what belongs to them, or of the lags.
     pub path_ns: i64,
-    /// Of that the time of the intervals themselves; of lags all of it.
     pub own_ns: i64,
-    /// Gain of 10 %, 50 % and 100 % less; `None`: not computed, or not predictable.
+    /// Gains for 10 %, 50 % and 100 % less time; `None`: not computed, or not predictable.
     pub gains_ns: Option<[i64; 3]>,
-    /// True if there would be a gain if it were not for a lane that nothing connects with the path: as it is
-    /// not known what that lane waits for, there is no telling.
+    /// There would be a gain, but a lane that no dependency connects with the path prevents it. Because it is
+    /// unknown what that lane waits for, no gain can be predicted.
     pub is_bounded: bool,
-    /// True of a function that does next to nothing itself.
     pub is_frame: bool,
 }
 
 impl Opportunity {
-    /// True for what nobody can make faster by itself: frames, and lags that follow from how work is launched.
+    /// Returns whether this cannot be made faster by itself: a frame, or a lag that follows from how work is
+    /// launched.
     fn comes_last(&self) -> bool {
         self.is_frame || ["kind:queue", "kind:launch_delay"].contains(&self.name.as_str())
     }
 }
 
-/// Names and kinds of lag with time on the path, the most gain first; frames, queues and launch delays after all others; gains of the `limit`
-/// names with the most time, and of all kinds but gaps.
+/// Names and kinds of lag with time on the path, largest gain first. Frames, queues and launch delays come last.
+/// Gains are computed for the `limit` names with the most time and for all kinds but gaps.
 pub fn opportunities(
     graph: &Graph<'_>,
     chains: &Chains,
@@ -116,10 +114,10 @@ pub fn opportunities(
     out
 }
 
-/// Of its own a frame has less than this part of its time.
+/// Own time of a frame is below 1 / `OWN_PART` of its time on the path.
 const OWN_PART: i64 = 10;
 
-/// Names of functions alone, with next to no time of their own on the path.
+/// Names that are only functions, with almost no time of their own on the path.
 fn frames(graph: &Graph<'_>, names: &[PathTime]) -> BTreeSet<u32> {
     let holds = |row: &&PathTime| row.own_ns < row.path_ns / OWN_PART;
     let mut frames: BTreeSet<u32> = names.iter().filter(holds).map(|row| row.name).collect();
@@ -132,7 +130,7 @@ fn frames(graph: &Graph<'_>, names: &[PathTime]) -> BTreeSet<u32> {
     frames
 }
 
-/// `None` where only the background keeps the window as long as it is.
+/// Returns `None` if only background lanes prevent a gain.
 fn gains(
     graph: &Graph<'_>,
     scenario: &impl Scenario<3>,
@@ -144,7 +142,7 @@ fn gains(
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// By chain, true if it has intervals that are chosen, or what belongs to them.
+/// By chain: whether it or a chain around it is chosen.
 fn covered(graph: &Graph<'_>, chains: &Chains, is_chosen: impl Fn(&Label) -> bool) -> Vec<bool> {
     chains.inherit(false, |label, around| {
         let label = graph.run.labels.get(label);
@@ -152,8 +150,8 @@ fn covered(graph: &Graph<'_>, chains: &Chains, is_chosen: impl Fn(&Label) -> boo
     })
 }
 
-/// How much shorter the window would be without the rows of a category, as `--what-if category:NAME=0` predicts; `None` where a
-/// lane that nothing connects with the path leaves it open.
+/// Gain without the rows of a category, the same as `--what-if category:NAME=0` predicts. `None` if a lane that no
+/// dependency connects with the path leaves it open.
 pub fn of_category(
     graph: &Graph<'_>,
     chains: &Chains,
@@ -206,7 +204,7 @@ impl Scenario<3> for OfName<'_> {
     }
 }
 
-/// Adds up sums, those that are covered with [`LEFT`] of their time.
+/// Adds up sums, covered ones with the shares [`LEFT`] of their time.
 fn total_ns<'s>(sums: impl Iterator<Item = (bool, &'s Scaled)>) -> [i64; 3] {
     let mut out = [0; 3];
     for (is_covered, sum) in sums {

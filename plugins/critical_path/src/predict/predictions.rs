@@ -13,7 +13,7 @@ use crate::predict::what_if::{Assumption, Predicted};
 use crate::predict::what_if_rule::{Change, Rule};
 use crate::tables::{self, Prediction};
 
-/// Emits what each rule would do alone, what all would do together, and the path then.
+/// Emits what each rule predicts alone, what all predict together, and the path that results.
 pub fn predict(
     run: &mut Run,
     graph: &Graph<'_>,

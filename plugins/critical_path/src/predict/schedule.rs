@@ -5,34 +5,32 @@ use crate::graph::lag_kind;
 use crate::graph::walk::PieceKind;
 use crate::predict::shortcuts::{Shortcut, Shortcuts};
 
-/// `K` assumptions about durations and lags, computed side by side.
+/// `K` assumptions about durations and lags, computed together.
 pub trait Scenario<const K: usize> {
-    /// Duration that the segment would need by itself. Not asked for elastic segments: they need nothing.
+    /// Duration that the segment itself would need. Never called for elastic segments, which need nothing.
     fn dur_ns(&self, segment: u32, lane: usize) -> [i64; K];
 
-    /// Length that a measured lag of that kind would have.
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
 
-    /// True if a dependency of a segment on a lane is still one.
+    /// Returns whether a dependency of a segment on this lane still applies.
     fn holds(&self, _lane: usize, _link: Link) -> [bool; K] {
         [true; K]
     }
 
-    /// Stretches of which [`total_ns`](Self::total_ns) is known.
+    /// Stretches for which [`total_ns`](Self::total_ns) can be used.
     fn shortcuts(&self) -> Option<&Shortcuts> {
         None
     }
 
-    /// Time that all segments of a stretch would take, with the lags before them.
+    /// Time of all segments of a stretch, with the lags before them.
     fn total_ns(&self, _shortcut: &Shortcut) -> [i64; K] {
         [0; K]
     }
 }
 
-/// Predicted release time of every segment: the time from which its successors may run.
-///
-/// Segments begin as soon as all their predecessors are released, later by the lag of
-/// the binding one; those without a predecessor begin as measured.
+/// Predicted release time of every segment: the time from which its successors may run. A segment begins once all
+/// its predecessors are released, plus the lag of the binding one. A segment without predecessors begins as
+/// measured.
 pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
     // Each segment comes after those it looks at.
     let mut free_ns = vec![[0; K]; graph.segments.len()];
@@ -47,8 +45,8 @@ pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) ->
     free_ns
 }
 
-/// As [`retime`], of which only the times of the segments in [`Graph::kept`] are left: of a large run all are
-/// hundreds of megabytes. `kept_ns` may have been used before.
+/// Like [`retime`], but stores only the times of the segments in [`Graph::kept`]: in a large run all would take
+/// hundreds of megabytes. `kept_ns` may be reused.
 pub fn retime_kept<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -93,7 +91,6 @@ pub fn retime_kept<const K: usize>(
     }
 }
 
-/// Start of a segment that nothing but the one before on its lane has to let go.
 #[inline]
 fn begin_after<const K: usize>(
     graph: &Graph<'_>,
@@ -115,7 +112,7 @@ fn begin_after<const K: usize>(
     }
 }
 
-/// Release time of a segment in [`Graph::kept`]; 0 of any other.
+/// Release time of a segment in [`Graph::kept`]; 0 for any other.
 #[inline]
 fn kept_release_ns<const K: usize>(
     graph: &Graph<'_>,
@@ -160,7 +157,6 @@ fn begin<const K: usize>(
     out.map(|ns| if ns == i64::MIN { start_ns } else { ns })
 }
 
-/// Time from a segment's start to its release.
 #[inline]
 pub fn needed<const K: usize>(
     graph: &Graph<'_>,
@@ -180,8 +176,8 @@ fn add<const K: usize>(a: [i64; K], b: [i64; K]) -> [i64; K] {
     std::array::from_fn(|k| a[k].saturating_add(b[k]))
 }
 
-/// Time from the release of the last segment to the end of the window: the part that an elastic segment still
-/// waited, for nothing that is recorded; and the part after its end.
+/// Time from the release of the last segment to the end of the window, in two parts: what an elastic segment still
+/// waited for an unrecorded reason, and the time after its end.
 pub fn tail<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -198,10 +194,8 @@ pub fn tail<const K: usize>(
     ]
 }
 
-/// Predicted length of the window: up to the release of the last segment of the path and of all lanes connected
-/// with it, and as long after the former as measured.
-///
-/// No shorter than [`background_ns`].
+/// Predicted length of the window, at least [`background_ns`]. It extends to the release of the path's last segment
+/// plus the measured time after that, and to the release of all lanes connected with the path.
 pub fn wall_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -211,8 +205,8 @@ pub fn wall_ns<const K: usize>(
     later(connected, background_ns(graph, scenario))
 }
 
-/// Length the window would have if there were no other lanes than those that are connected with the path; and
-/// [`background_ns`]. The window would be as long as the longer of the two.
+/// Length of the window with only the lanes that are connected with the path, and [`background_ns`]. The predicted
+/// window is the longer of the two.
 pub fn walls_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -249,9 +243,9 @@ fn connected_ns<const K: usize>(
     out
 }
 
-/// End of a lane that [only follows](Graph::only_follows): its segments come after what they depend on, and one after
-/// the other. What its gaps wait for is not recorded, so they count as nothing, as does what
-/// only waits (`wait_functions`).
+/// End of a lane that [only follows](Graph::only_follows). Its segments come after what they depend on and one
+/// after another. It is not recorded what its gaps wait for, so gaps and segments that only wait (`wait_functions`)
+/// count as zero.
 fn follower_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -277,10 +271,8 @@ fn follower_ns<const K: usize>(
     now_ns
 }
 
-/// Time that the busiest of the lanes that nothing connects with the path would need.
-///
-/// Of such a lane it is not known what it would wait for: it needs the time of its own work. Its gaps count as
-/// nothing, nor do its waits and what only waits (`wait_functions`).
+/// Time that the busiest lane that is not connected with the path would need. It is unknown what such a lane waits
+/// for, so only its own work counts: no gaps, no waits, nothing that only waits (`wait_functions`).
 pub fn background_ns<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> [i64; K] {
     let Some(last) = graph.last() else {
         return [0; K];

@@ -11,10 +11,10 @@ use crate::graph::dependency_graph::Graph;
 use crate::graph::walk::PieceKind;
 use crate::predict::what_if_rule::scaled;
 
-/// Remaining shares of the time that sums are made for.
+/// Remaining shares of the time for which sums are computed.
 pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
 
-/// A duration as measured, and with [`LEFT`] of it.
+/// A duration as measured, and with each of the shares [`LEFT`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scaled {
     pub measured_ns: i64,
@@ -30,30 +30,26 @@ impl Scaled {
     }
 }
 
-/// A stretch of a lane after its first segment.
 pub struct Shortcut {
     pub segments: Range<u32>,
-    /// Time that its segments need, by chain.
     pub needed: Vec<(u32, Scaled)>,
     pub lags: [(PieceKind, Scaled); 2],
 }
 
-/// Shorter stretches are no faster in sums.
+/// Summing shorter stretches is not faster.
 const MIN_SEGMENTS: u32 = 1024;
 
-/// Of all lanes, in the order of segments.
+/// Stretches of all lanes, sorted by segment.
 #[derive(Default)]
 pub struct Shortcuts {
     all: Vec<Shortcut>,
 }
 
 impl Shortcuts {
-    /// Of all stretches that are long enough.
     pub fn new(graph: &Graph<'_>, chains: &Chains) -> Self {
         Self::with_min(graph, chains, MIN_SEGMENTS)
     }
 
-    /// Of all stretches of so many segments or more.
     pub fn with_min(graph: &Graph<'_>, chains: &Chains, min_segments: u32) -> Self {
         let mut out = Self::default();
         let mut place = vec![u32::MAX; chains.all().len()];
@@ -79,7 +75,7 @@ impl Shortcuts {
         out
     }
 
-    /// The first that begins with a segment or later.
+    /// The shortcuts that begin at or after `segment`.
     pub fn from(&self, segment: u32) -> &[Shortcut] {
         let before = self
             .all
@@ -89,7 +85,7 @@ impl Shortcuts {
 }
 
 impl Shortcut {
-    /// `place` has for no chain a place, and is left so.
+    /// `place` has no entry for any chain, before and after the call.
     fn new(
         graph: &Graph<'_>,
         chains: &Chains,

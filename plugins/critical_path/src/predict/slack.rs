@@ -12,7 +12,7 @@ use crate::graph::dependency_graph::{Graph, Link};
 use crate::graph::walk::PieceKind;
 use crate::predict::schedule::{self, Scenario};
 
-/// Start of each segment if it needed `dur_ns` by itself; see [`schedule::retime`].
+/// Start of each segment if it needed `dur_ns`; see [`schedule::retime`].
 pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
     struct Durations<F>(F);
     impl<F: Fn(u32) -> i64> Scenario<1> for Durations<F> {
@@ -33,7 +33,6 @@ pub fn retime(graph: &Graph<'_>, dur_ns: impl Fn(u32) -> i64) -> Vec<i64> {
     starts.collect()
 }
 
-/// Release time of the last segment.
 pub fn last_end_ns(graph: &Graph<'_>) -> i64 {
     (0..graph.segments.len())
         .map(|segment| graph.segments.free_ns(segment))
@@ -41,7 +40,6 @@ pub fn last_end_ns(graph: &Graph<'_>) -> i64 {
         .unwrap_or(0)
 }
 
-/// Slack of every segment.
 pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
     let mut out = vec![0; graph.segments.len()];
     each_slack(graph, |segment, _, slack_ns| {
@@ -50,7 +48,8 @@ pub fn slack(graph: &Graph<'_>) -> Vec<i64> {
     out
 }
 
-/// Slack of every interval, lane by lane: the least of its segments; [`i64::MAX`] where others covered it wholly.
+/// Slack of every interval, lane by lane: the smallest of its segments; [`i64::MAX`] if other intervals cover it
+/// entirely.
 pub fn least_of_spans(graph: &Graph<'_>) -> Vec<Vec<i64>> {
     let lanes = graph.run.lanes.iter();
     let mut out: Vec<Vec<i64>> = lanes.map(|lane| vec![i64::MAX; lane.spans.len()]).collect();
@@ -61,8 +60,8 @@ pub fn least_of_spans(graph: &Graph<'_>) -> Vec<Vec<i64>> {
     out
 }
 
-/// Tells the slack of every segment, from the last back. Latest ends are remembered for few: most segments have to
-/// let go only the next on their lane.
+/// Calls `tell` with the slack of every segment, last first. Latest ends are stored for few: most segments only
+/// have to release the next one on their lane.
 fn each_slack(graph: &Graph<'_>, mut tell: impl FnMut(u32, usize, i64)) {
     let (segments, kept) = (&graph.segments, graph.kept());
     let last_ns = last_end_ns(graph);
@@ -109,7 +108,7 @@ fn each_slack(graph: &Graph<'_>, mut tell: impl FnMut(u32, usize, i64)) {
     }
 }
 
-/// Gives intervals that others covered wholly the least slack of those begun within them.
+/// Gives intervals that others cover entirely the smallest slack of those begun within them.
 pub fn settle_covered(spans: &[Span], least: &mut [i64]) {
     let mut open: OpenIntervals<u32> = OpenIntervals::default();
     // For each that is open, the least slack of those that began within it.

@@ -4,10 +4,8 @@ use crate::graph::dependency_graph::Graph;
 use crate::graph::walk::PieceKind;
 use crate::predict::what_if_rule::Target;
 
-/// Names that are offered for one that is not there.
 const OFFERED: usize = 5;
 
-/// A text on what to write instead.
 pub fn suggestion(graph: &Graph<'_>, target: &Target) -> String {
     let texts = &graph.run.texts;
     let labels = || graph.run.labels.all().iter();
@@ -67,8 +65,8 @@ fn sorted(mut texts: Vec<&str>) -> Vec<&str> {
     texts
 }
 
-/// Those that contain what was typed or lie in it, and those not further from it than a third of its
-/// letters; the nearest first.
+/// Names that contain the typed text or are contained in it, and those within an edit distance of a third of its
+/// letters, nearest first.
 fn nearest<'a>(typed: &str, known: &[&'a str]) -> Vec<&'a str> {
     let typed: Vec<char> = typed.to_lowercase().chars().collect();
     let most = (typed.len() / 3).max(1);

@@ -15,17 +15,15 @@ use crate::predict::at_roof::Roofs;
 use crate::predict::schedule::{Scenario, needed, tail};
 use crate::predict::what_if_rule::{Change, Rule, Target, stretched};
 
-/// Rules applied to a run.
 pub struct Assumption<'a> {
     graph: &'a Graph<'a>,
     ownership: &'a Ownership,
-    /// Index into `factors` of every interval.
     factor: Vec<u32>,
     factors: Vec<f64>,
     lags: [Option<Change>; PieceKind::ALL.len()],
-    /// For each rule how many intervals have it themselves.
+    /// For each rule, how many intervals match it themselves.
     pub matched: Vec<u64>,
-    /// True if each rule is about lags too.
+    /// For each rule, whether it also changes lags.
     pub about_lags: Vec<bool>,
 }
 
@@ -140,13 +138,11 @@ impl<'a> Assumption<'a> {
         });
     }
 
-    /// True if a rule is about nothing that is there.
     pub fn is_idle(&self, rule: usize) -> bool {
         self.matched[rule] == 0 && !self.about_lags[rule]
     }
 }
 
-/// True if a rule is about intervals of a label.
 fn fits(graph: &Graph<'_>, rule: &Rule, label: &Label) -> bool {
     let text = |number: u32| graph.run.texts.text(number);
     match &rule.target {
@@ -181,17 +177,15 @@ impl Scenario<1> for Assumption<'_> {
     }
 }
 
-/// A graph with predicted times.
 pub struct Predicted<'a, S> {
     pub graph: &'a Graph<'a>,
     pub scenario: &'a S,
-    /// Times that [`retime`](crate::predict::schedule::retime) gave.
     pub free_ns: &'a [[i64; 1]],
 }
 
 impl<S: Scenario<1>> Predicted<'_, S> {
-    /// The segment that the path ends with: as measured, unless the last segment of another lane connected with
-    /// it is then released after the end of the window.
+    /// The segment that the predicted path ends with: the measured one, unless another lane connected with it
+    /// is now released after the end of the window.
     pub fn last(&self) -> Option<u32> {
         let graph = self.graph;
         let last = graph.last()?;

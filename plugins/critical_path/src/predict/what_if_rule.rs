@@ -2,25 +2,18 @@
 
 use trueno_plugin::Error;
 
-/// One assumption: what it is about, and how long that would take.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// The rule as typed.
     pub text: String,
     pub target: Target,
-    /// Time that would take.
     pub change: Change,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// Intervals of this name.
     Name(String),
-    /// Intervals of this category.
     Category(String),
-    /// Intervals, or pieces of the path, of this kind.
     Kind(String),
-    /// The interval of an id.
     Id(u64),
 }
 
@@ -28,12 +21,11 @@ pub enum Target {
 pub enum Change {
     Scale(f64),
     Absolute(i64),
-    /// Each at this share of its roof, unless it is faster already.
+    /// At this share of the roof, unless it is already faster.
     Roof(f64),
 }
 
 impl Change {
-    /// The assumed duration in place of a measured one.
     pub fn apply(self, measured_ns: i64) -> i64 {
         match self {
             Self::Scale(scale) => scaled(measured_ns, scale),
@@ -44,7 +36,7 @@ impl Change {
     }
 }
 
-/// A duration times a factor, to the nearest nanosecond.
+/// A duration times a factor, rounded to the nearest nanosecond.
 #[inline]
 pub fn scaled(ns: i64, scale: f64) -> i64 {
     if scale == 1.0 {
@@ -57,8 +49,7 @@ pub fn scaled(ns: i64, scale: f64) -> i64 {
     whole.saturating_add(i64::from(rest >= 0.5) - i64::from(rest <= -0.5))
 }
 
-/// The length of a stretch of a timeline that is scaled by a factor. Stretches that touch keep
-/// touching, so that roundings do not add up.
+/// Length of a scaled stretch of a timeline. Touching stretches keep touching, so rounding errors do not add up.
 #[inline]
 pub fn stretched(start_ns: i64, end_ns: i64, scale: f64) -> i64 {
     scaled(end_ns, scale) - scaled(start_ns, scale)
@@ -69,7 +60,7 @@ const EXPECTED: &str = "expected TARGET=VALUE, such as `QkvProjection=0.5`, `kin
                         or a share of the roof";
 
 impl Rule {
-    /// Reads `TARGET=VALUE`.
+    /// Parses `TARGET=VALUE`.
     ///
     /// # Errors
     /// [`Error::BadOption`] with what was expected.

@@ -16,18 +16,16 @@ use crate::predict::opportunity::of_category;
 use crate::predict::schedule::{Scenario, walls_ns};
 use crate::predict::shortcuts::Shortcuts;
 
-/// Row of table `without`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Without {
     pub target: String,
-    /// `None` where a lane that nothing connects with the path leaves it open.
+    /// `None` if a lane that no dependency connects with the path leaves it open.
     pub gain_ns: Option<i64>,
 }
 
 /// Categories whose work a fix may hide behind other work, or fuse.
 const REMOVABLE: [&str; 3] = ["communication", "data loading", "elementwise"];
 
-/// Targets of [`Removed`], in its order.
 const TARGETS: [&str; 4] = ["host", "waits", "copies", "before devices"];
 
 pub fn without(graph: &Graph<'_>, chains: &Chains, shortcuts: &Shortcuts) -> Vec<Without> {
@@ -61,7 +59,6 @@ pub fn without(graph: &Graph<'_>, chains: &Chains, shortcuts: &Shortcuts) -> Vec
     out
 }
 
-/// Time in which the busiest device has work.
 fn busy_ns(graph: &Graph<'_>) -> i64 {
     let run = graph.run;
     let mut devices: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
@@ -79,13 +76,11 @@ fn busy_ns(graph: &Graph<'_>) -> i64 {
     busy.max().unwrap_or(0)
 }
 
-/// Without the recorded work of hosts, without their waits, without copies and the calls that make them, and without the
-/// work of hosts before a device first works.
+/// Four scenarios: without recorded host work, without host waits, without copies and their calls, and without host
+/// work before a device first works.
 struct Removed<'g> {
     graph: &'g Graph<'g>,
-    /// Start of the first work of a device.
     first_ns: i64,
-    /// By label, true of copies and of the calls that make them.
     copies: Vec<bool>,
 }
 
@@ -109,7 +104,8 @@ impl<'g> Removed<'g> {
         }
     }
 
-    /// True of recorded work of a host; what an iteration has of its own is not on record.
+    /// Returns whether this is recorded host work. An iteration's own time does not count: nothing records what
+    /// happens in it.
     fn is_host_work(&self, segment: u32, lane: usize, class: Class) -> bool {
         !matches!(class, Class::Wait | Class::Scope)
             && !self.graph.is_device(lane)

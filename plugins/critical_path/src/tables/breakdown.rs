@@ -12,8 +12,8 @@ use crate::graph::walk::PieceKind;
 use crate::path::background::OffPath;
 use crate::path::iterations::Iteration;
 
-/// Table `by_iteration`: what the path of the run did during each iteration: `name`, `dur_ns`, and the
-/// time by kind, which adds up to `dur_ns`; `start_ns`, `lane` and `id` of its row.
+/// Table `by_iteration`: what the path of the run did during each iteration. The times by kind add up to `dur_ns`;
+/// `start_ns`, `lane` and `id` are those of the iteration's row.
 pub fn by_iteration(graph: &Graph<'_>, rows: &[Iteration]) -> TableBuilder {
     let run = graph.run;
     let table = Table::build("by_iteration")
@@ -32,8 +32,8 @@ pub fn by_iteration(graph: &Graph<'_>, rows: &[Iteration]) -> TableBuilder {
         .u64("id", rows.iter().map(|row| row.id))
 }
 
-/// Table `serial_work`: work of the path while every other lane was idle or waited, longest first: what
-/// there is to run side by side, where nothing speaks against it. `alone_ns` in all, `wall_share`.
+/// Table `serial_work`: work on the path while every other lane was idle or waited, longest first. This work could
+/// run in parallel if nothing else prevents it.
 pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBuilder {
     let run = graph.run;
     let mut sums: BTreeMap<(&str, &str), i64> = BTreeMap::new();
@@ -57,9 +57,8 @@ pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBui
         )
 }
 
-/// Table `off_path`: lanes that the path never goes along, the busiest first: `busy_ns` of their own work, the number of
-/// their `rows`, and true in `is_connected` if dependencies connect them with the path. Short-lived threads of one role
-/// are one row.
+/// Table `off_path`: lanes that the path never uses, busiest first. `busy_ns` is their own work, `is_connected`
+/// whether dependencies connect them with the path. Short-lived threads with the same role share a row.
 pub fn off_path(graph: &Graph<'_>, lanes: &[OffPath]) -> TableBuilder {
     let run = graph.run;
     let pools = Pools::of_run(run);

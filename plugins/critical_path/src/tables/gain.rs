@@ -7,13 +7,10 @@ use crate::predict::at_roof::Gain;
 use crate::predict::opportunity::Opportunity;
 use crate::predict::without::Without;
 
-/// Table `opportunity`: what less time would buy end to end, most first.
-///
-/// `name` as `--what-if` takes it; `path_ns` its time on the path with all that belongs to it;
-/// `gain_10pct_ns`, `gain_50pct_ns`, `gain_100pct_ns` how much shorter the window would be with 10 %, 50 %
-/// and 100 % less of it, null where that was not computed, or where a lane that nothing connects with the path leaves no
-/// telling; `gain_100pct_share` of the window.
-/// Gains do not add up.
+/// Table `opportunity`: how much shorter the window would be if a name took less time, largest gain first. `name`
+/// is as for `--what-if`. `path_ns` includes what belongs to the name. The gains are for 10 %, 50 % and 100 % less
+/// time, null if not computed or if a lane that no dependency connects with the path leaves them open. Gains do not
+/// add up.
 pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
     let gain = |k: usize| {
         rows.iter()
@@ -31,11 +28,10 @@ pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
         )
 }
 
-/// Table `without`: how much shorter the window would be without something altogether, which bounds what any fix of it saves.
-///
-/// `target`: a `category:`, or `host` (recorded work of hosts), `waits` (of hosts), `copies` (and the calls that make them), `before
-/// devices` (work of hosts before a device first works); `gain_ns`, null where a lane that nothing connects with the path leaves
-/// it open; `gain_share` of the window.
+/// Table `without`: how much shorter the window would be without something entirely, an upper bound for any fix of
+/// it. `target` is a `category:`, or `host` (recorded host work), `waits` (host waits), `copies` (with their calls)
+/// or `before devices` (host work before a device first works). `gain_ns` is null if a lane that no dependency
+/// connects with the path leaves it open.
 pub fn without(rows: &[Without], wall_ns: i64) -> TableBuilder {
     Table::build("without")
         .text("target", rows.iter().map(|row| &row.target))
@@ -47,11 +43,9 @@ pub fn without(rows: &[Without], wall_ns: i64) -> TableBuilder {
         )
 }
 
-/// Table `at_roof`: what it would buy end to end if names reached their roofs (plugin `roofline`), most first.
-///
-/// `source`, `name`: as `roofline.at_roof` has them, and `everything` at once; `path_ns`: time on the path
-/// with all that belongs to it; `gain_ns`: how much shorter the window would be, null where that was not
-/// computed; `gain_share` of the window. Gains do not add up.
+/// Table `at_roof`: how much shorter the window would be if names reached their roofs (plugin `roofline`), largest
+/// gain first. `source` and `name` are those of `roofline.at_roof`, with a row `everything` for all at once.
+/// `path_ns` includes what belongs to the name. `gain_ns` is null if not computed. Gains do not add up.
 pub fn at_roof(rows: &[Gain], wall_ns: i64) -> TableBuilder {
     Table::build("at_roof")
         .text("source", rows.iter().map(|row| row.source))
@@ -67,16 +61,15 @@ pub fn at_roof(rows: &[Gain], wall_ns: i64) -> TableBuilder {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
-    /// The rule, or all of them.
     pub assumption: String,
-    /// Intervals that a rule is about; those that belong to them are not counted.
+    /// Intervals that match the rule themselves, without those that belong to them.
     pub matched: u64,
-    /// Length the window would have; `None` when the rules are about nothing that is there.
+    /// Predicted length of the window; `None` if the rules match nothing.
     pub predicted_ns: Option<i64>,
 }
 
-/// Table `what_if`: for each rule alone, and for all together, `matched` intervals, the measured
-/// window `wall_ns`, `predicted_ns`, `gain_ns` (negative: a loss) and `gain_share` of the window.
+/// Table `what_if`: the prediction for each rule alone and for all together. `matched` counts intervals, `wall_ns`
+/// is the measured window, a negative `gain_ns` is a loss.
 pub fn what_if(rows: &[Prediction], wall_ns: i64) -> TableBuilder {
     let gain = |row: &Prediction| row.predicted_ns.map(|ns| wall_ns - ns);
     Table::build("what_if")

@@ -15,12 +15,10 @@ use crate::load::inferred::Rule;
 use crate::path::condense::{Of, Row};
 use crate::path::path_sums::{PathSums, Sum};
 
-/// Table `path`: the pieces in the order of time; `dur_ns` adds up to the window.
-///
-/// `seq` from 0; `kind`; `name`, `lane` and `id` of the interval that ran or
-/// was held up, `lane` alone for a gap; `start_ns`; `dur_ns`. Beyond the listed
-/// pieces the shorter ones stand in sums, named by their number. `inferred`: the rule that inferred the
-/// dependency by which a piece is on the path; null: it was recorded.
+/// Table `path`: the pieces sorted by time; `dur_ns` adds up to the window. `seq` counts from 0. `name`, `lane` and
+/// `id` are those of the interval that ran or was delayed; a gap has only a `lane`. Shorter pieces that are not
+/// listed appear as sums, named by their number. `inferred` is the rule that inferred the dependency by which a
+/// piece is on the path, null if it was recorded.
 pub fn path(graph: &Graph<'_>, rows: &[Row]) -> TableBuilder {
     let text = |number: u32| graph.run.texts.text(number).to_owned();
     let place = |of: Of| match of {
@@ -58,15 +56,15 @@ pub fn path(graph: &Graph<'_>, rows: &[Row]) -> TableBuilder {
         )
 }
 
-/// Table `path_by_id`: the time on the path of each row, in the order of the path; `id`, `dur_ns`. A row that the
-/// path comes back to is there again.
+/// Table `path_by_id`: time on the path by row, in the order of the path. A row to which the path returns appears
+/// again.
 #[derive(Default)]
 pub struct PathById {
     rows: Vec<(u64, i64)>,
 }
 
 impl PathById {
-    /// Takes in a piece, in the order of time.
+    /// Pieces must come sorted by time.
     #[inline]
     pub fn add(&mut self, graph: &Graph<'_>, piece: &Piece) {
         if piece.kind == PieceKind::Gap || piece.segment == NONE {
@@ -87,10 +85,10 @@ impl PathById {
     }
 }
 
-/// The same with one row for each row on the path, lane by lane: of a long path that is less to hold.
+/// Like [`PathById`], but with one row for each row on the path, lane by lane. For a long path this takes less
+/// memory.
 pub struct PathByRow<'g> {
     graph: &'g Graph<'g>,
-    /// By lane and interval.
     path_ns: Vec<Vec<i64>>,
 }
 
@@ -123,7 +121,7 @@ impl<'g> PathByRow<'g> {
     }
 }
 
-/// Table `by_kind`: all kinds; `dur_ns` on the path; `wall_share` of the window; `pieces`.
+/// Table `by_kind`: time on the path and number of pieces for all kinds.
 pub fn by_kind(name: &str, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
     let sums = path.by_kind();
     let kinds = if sums.is_empty() {
@@ -142,10 +140,8 @@ pub fn by_kind(name: &str, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
         .u64("pieces", kinds.iter().map(|kind| sum(kind).1))
 }
 
-/// Table `by_name`: the path by name, kind of piece and category, longest first.
-///
-/// `name` and `category` are those of the interval that ran or was held up;
-/// null for gaps. `dur_ns` adds up to the window; `pieces` on the path.
+/// Table `by_name`: the path by name, kind of piece and category, longest first. `name` and `category` are those of
+/// the interval that ran or was delayed, null for gaps. `dur_ns` adds up to the window.
 pub fn by_name(table: &str, graph: &Graph<'_>, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
     // By name, kind and category.
     let mut sums: BTreeMap<(Option<u32>, PieceKind, Option<u32>), Sum> = BTreeMap::new();
@@ -174,8 +170,7 @@ pub fn by_name(table: &str, graph: &Graph<'_>, path: &PathSums<'_>, wall_ns: i64
         .u64("pieces", rows.iter().map(|row| row.4))
 }
 
-/// Table `by_category`: the path by category, longest first; null for gaps. `dur_ns` adds up to the
-/// window.
+/// Table `by_category`: the path by category, longest first; null for gaps. `dur_ns` adds up to the window.
 pub fn by_category(graph: &Graph<'_>, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
     let mut sums: BTreeMap<Option<u32>, Sum> = BTreeMap::new();
     for (label, _, (ns, pieces)) in path.by_label() {

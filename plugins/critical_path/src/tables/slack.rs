@@ -11,16 +11,11 @@ use crate::infer::host_waits::is_inferred;
 use crate::path::smallest_rows::Least;
 use crate::predict::slack::settle_covered;
 
-/// Table `slack`: `id`, `name` and `lane` of an interval, and by how much it may
-/// begin later without moving the last end. Least first, of equals the longer.
-/// Beyond `limit` intervals the rest is not listed; the second value counts all.
-///
-/// Table `slack_by_id`, where `is_by_id`: `id` and `slack_ns` of all of them.
-///
-/// Table `slack_by_name`: for each name and kind of row how many there are, and their least and
-/// median slack (the lower of two in the middle); names with the least median first.
-///
-/// `least` is the least slack of the segments of every interval, lane by lane ([`least_of_spans`](crate::predict::slack::least_of_spans)).
+/// Tables `slack`, `slack_by_name` and, if `is_by_id`, `slack_by_id`; also the number of all intervals. Slack is by
+/// how much an interval may begin later without moving the last end. `slack` lists the `limit` smallest; ties go to
+/// the longer interval. `slack_by_name` has the number of rows and their least and median slack (the lower of two
+/// in the middle) by name and kind, least median first. `least` is the least slack of every interval's segments,
+/// lane by lane ([`least_of_spans`](crate::predict::slack::least_of_spans)).
 pub fn slack(
     run: &Lanes,
     least: Vec<Vec<i64>>,

@@ -5,8 +5,8 @@ use trueno_analysis::testing::{RunFixture, interval, lines};
 
 use crate::linked::Linked;
 
-/// `qkv` 0–20, then `ffn` 70–100 with its kernel `gemv` 75–95; on another thread `side` 0–30, which
-/// nothing waits for.
+/// `qkv` runs 0–20, then `ffn` 70–100 with its kernel `gemv` 75–95. On another thread `side` runs 0–30 and nothing
+/// waits for it.
 fn two_bricks(at_roof: Option<Vec<(&'static str, &'static str, i64, i64)>>) -> Linked {
     Linked {
         fixture: RunFixture {
@@ -110,8 +110,8 @@ fn everything_takes_the_best_that_any_of_its_names_would_give() {
     );
 }
 
-/// Bricks and tasks on two threads and kernels on a stream, nested or not, each a name, and what of a
-/// thousandth of its time each name would take at the roof.
+/// Rows on two threads and a stream, nested or not. Then for each name the thousandths of its time at the roof,
+/// then pairs of spawning and spawned rows.
 type Raw = (
     Vec<(usize, usize, i64, i64)>,
     Vec<(usize, i64)>,

@@ -63,8 +63,8 @@ fn a_kernel_may_begin_inside_its_call() {
     assert_eq!(path(&out), ["work launch 0-12", "work k 12-40"]);
 }
 
-/// Kernels begin 50 after their call does where the stream is idle, and 4 after one another. One begins 6 after another,
-/// and 50 after its call: it waited for its call, and would have even if the other had taken no time.
+/// Kernels begin 50 after their call if the stream is idle, and 4 after one another. One begins 6 after another and
+/// 50 after its call: it waited for its call, and would have even if the other had taken no time.
 #[test]
 fn least_latencies_tell_what_a_kernel_waited_for() {
     let mut run = Linked::default();

@@ -88,7 +88,7 @@ fn ids_and_kinds_that_are_not_known_are_counted() {
     assert!(out.findings[2].title.starts_with("1 "));
 }
 
-/// Times do not order what happens at one instant; a circle there is still one.
+/// Times do not order events at one instant, but a cycle of them is still a cycle.
 #[test]
 fn a_circle_at_one_instant_is_named() {
     let mark = |id, thread| interval(id, "brick", "mark", 50, 50).thread(thread);

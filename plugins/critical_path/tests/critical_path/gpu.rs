@@ -91,7 +91,7 @@ fn a_wait_that_names_no_stream_waited_for_what_ended_last_before_it_did() {
     );
 }
 
-/// Work of two streams ends within the microsecond that clocks may differ: both may be what the wait was for.
+/// Work on two streams ends within a microsecond, by which clocks may differ: the wait may have been for either.
 #[test]
 fn a_wait_that_names_no_stream_waited_for_all_that_ended_at_that_time() {
     let predicted_ns = |first_end_ns: i64, second_end_ns: i64| {
@@ -375,7 +375,7 @@ fn work_without_a_launch_is_held_by_its_stream_alone_and_said_so() {
     );
 }
 
-/// The recording began when the work had been launched, and the host waited for it.
+/// The recording began after the work was launched and while the host waited for it.
 #[test]
 fn correlations_tell_what_was_launched_before_a_wait() {
     let mut run = stream_sync("stream", Some(7));
@@ -398,7 +398,7 @@ fn correlations_tell_what_was_launched_before_a_wait() {
     );
 }
 
-/// Upper bits of ids, correlations and devices are the rank.
+/// The upper bits of ids, correlations and devices are the rank.
 #[test]
 fn a_rank_neither_waits_for_another_nor_counts_its_calls() {
     let mut run = stream_sync("device", None);
@@ -422,7 +422,7 @@ fn a_rank_neither_waits_for_another_nor_counts_its_calls() {
     );
 }
 
-/// An idle stream may have had nothing to do: without its launch nobody knows whether the work stood in the queue.
+/// An idle stream may have had nothing to do: without a recorded launch it is unknown whether the work was queued.
 #[test]
 fn before_work_without_a_launch_is_a_gap() {
     let run = |launches: &[(u64, u64)]| Linked {

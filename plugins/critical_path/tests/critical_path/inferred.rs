@@ -58,7 +58,6 @@ fn a_frame_waits_for_the_thread_that_works_meanwhile() {
     assert_eq!(predicted_us(&out), 1_000 - 195);
 }
 
-/// The frame does a little itself, such as to start a collective from a hook.
 #[test]
 fn a_frame_that_does_a_little_itself_still_waits() {
     let mut run = backward();
@@ -92,7 +91,6 @@ fn a_watchdog_that_sleeps_to_the_end_waits_for_nobody() {
     assert_eq!(path(&out), ["work step 0-1000000"]);
 }
 
-/// Another thread looks at the device meanwhile.
 #[test]
 fn a_thread_that_does_next_to_nothing_is_not_waited_for() {
     let mut run = backward();
@@ -101,7 +99,6 @@ fn a_thread_that_does_next_to_nothing_is_not_waited_for() {
     assert!(path(&out).contains(&"work backward 880000-900000".to_owned()));
 }
 
-/// A thread looks at the device every 100 ms; another works meanwhile, as it happens.
 #[test]
 fn a_thread_that_polls_waits_for_nobody() {
     let mut run = backward();
@@ -124,7 +121,7 @@ fn a_thread_that_polls_waits_for_nobody() {
     assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
 }
 
-/// Launches follow the end of each kernel by 10 µs, and nothing else is recorded.
+/// Each launch follows the end of the previous kernel by 10 µs; nothing else is recorded.
 fn drained(after_us: impl Fn(i64) -> i64) -> Linked {
     let mut run = Linked::default();
     let mut now_us = 0;
@@ -244,7 +241,7 @@ fn a_stream_that_goes_on_right_after_another_follows_it() {
     assert!(!codes(&run.analyse()).contains(&"dependencies_inferred"));
 }
 
-/// Two programs in one recording: each launches to its own device.
+/// Two programs in one recording, each with its own device.
 #[test]
 fn programs_that_share_no_stream_do_not_wait_for_each_other() {
     let mut run = backward();
@@ -340,8 +337,8 @@ fn work_launched_long_before_waited_for_the_other_stream() {
     );
 }
 
-/// 300 kernels of 100 µs each, of which a queue holds 128: later calls return 2 µs after a kernel has ended; or, if the
-/// queue is not full, all at once.
+/// 300 kernels of 100 µs each and a queue of depth `depth`. Once it is full, each launch call returns 2 µs after a
+/// kernel has ended.
 fn deep_queue(depth: usize) -> Linked {
     let mut run = Linked::default();
     let (mut now_us, mut ends_us) = (0, Vec::<i64>::new());

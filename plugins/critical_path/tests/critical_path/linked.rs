@@ -7,7 +7,6 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_critical_path::CriticalPath;
 
-/// A run and what depends on what, by ids.
 #[derive(Clone, Debug, Default)]
 pub struct Linked {
     pub fixture: RunFixture,
@@ -15,24 +14,23 @@ pub struct Linked {
     pub tasks: Vec<(u64, u64)>,
     pub launches: Vec<(u64, u64)>,
     pub copies: Vec<(u64, u64)>,
-    /// Transfer and the call that did not return before it ended.
+    /// Transfer, and the call that did not return before it ended.
     pub blocking: Vec<(u64, u64)>,
-    /// The same, where it is not stated that the copy blocks.
+    /// The same for copies that are not recorded as blocking.
     pub maybe_blocking: Vec<(u64, u64)>,
     pub waits: Vec<Waiting>,
-    /// Event, device, stream, time of the call; ids count from 900.
+    /// Event, device, stream, time of the call. Ids count from 900.
     pub recorded: Vec<(u64, i64, i64, i64)>,
     pub streams: Vec<(i64, i64, &'static str)>,
     pub window: Option<(i64, i64)>,
-    /// Id and correlation of work whose launch is not recorded.
+    /// Id and correlation of work without a recorded launch.
     pub unlaunched: Vec<(u64, u64)>,
     /// Correlation and start of the first call of each thread.
     pub first_calls: Vec<(u64, i64)>,
-    /// Source, name, time measured and at the roof; none: `roofline` did not run.
+    /// Source, name, measured time and time at the roof; `None`: `roofline` did not run.
     pub at_roof: Option<Vec<(&'static str, &'static str, i64, i64)>>,
 }
 
-/// A row of `syncs` about devices.
 #[derive(Clone, Debug, Default)]
 pub struct Waiting {
     pub id: u64,
@@ -56,7 +54,7 @@ impl Linked {
         self.analyse_with("{}")
     }
 
-    /// Without gains, slack and findings the path and its sums stay as they are.
+    /// Checks that `path_only` does not change the path and its sums.
     fn path_alone_is_the_same(&self) {
         let with = |options: &str| run::<CriticalPath>(self.inputs(), options).unwrap();
         let whole = with(r#"{"path_by_id": true}"#);
@@ -179,7 +177,7 @@ impl Linked {
     }
 }
 
-/// The path as `kind name from-to`, and the lane by its number where there are several.
+/// The path as `kind name from-to`, with the lane's number if there are several lanes.
 pub fn path(out: &Output) -> Vec<String> {
     let path = out.table("path");
     let text = |column: &str, row| {
@@ -198,7 +196,7 @@ pub fn path(out: &Output) -> Vec<String> {
         .collect()
 }
 
-/// As [`path`], with the rule that inferred why a piece is on the path.
+/// Like [`path`], with the rule that inferred why a piece is on the path.
 pub fn path_with_rules(out: &Output) -> Vec<String> {
     let rules = out.table("path").text("inferred").unwrap();
     let pieces = path(out).into_iter().enumerate();
@@ -212,7 +210,7 @@ pub fn slack(out: &Output) -> Vec<String> {
     rows
 }
 
-/// Codes of the findings, but that of the best lever, which almost every run has.
+/// Codes of the findings without the largest opportunity, which almost every run has.
 pub fn codes(out: &Output) -> Vec<&str> {
     out.findings
         .iter()

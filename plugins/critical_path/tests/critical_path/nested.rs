@@ -20,7 +20,6 @@ use trueno_plugin_critical_path::predict::shortcuts::Shortcuts;
 use crate::linked::Linked;
 use crate::random::{edges, lanes, runs};
 
-/// Gives the intervals one of three names.
 fn rename(run: &mut Lanes) {
     for lane in 0..run.lanes.len() {
         for index in 0..run.lanes[lane].spans.len() {
@@ -32,7 +31,7 @@ fn rename(run: &mut Lanes) {
     }
 }
 
-/// Time on the path and own part by name: from every piece all the way up.
+/// Reference implementation of time on the path and own time by name: walks up from every piece.
 fn slowly(graph: &Graph<'_>, around: &Ownership) -> BTreeMap<u32, (i64, i64)> {
     let path = walk(graph, graph.run.wall_ns);
     let mut sums: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
@@ -88,7 +87,6 @@ proptest! {
 }
 
 proptest! {
-    /// Long stretches in sums give the same gains as each of their segments.
     #[test]
     fn shortcuts_change_no_gain((rows, raw) in runs(), min_segments in 1..4_u32) {
         let mut run = lanes(&rows);
@@ -109,7 +107,7 @@ proptest! {
     }
 }
 
-/// With work that grows with the square of the levels this would take minutes.
+/// If the work grew with the square of the levels, this would take minutes.
 #[test]
 fn as_many_levels_as_there_are_rows() {
     const LEVELS: i64 = 64_000;

@@ -17,7 +17,7 @@ fn run(wall_ns: i64, bricks: Vec<Row>) -> Linked {
     }
 }
 
-/// It took rows in the order of their numbers: slack was 60 where it is 50.
+/// The other profiler processed rows in the order of their numbers and got a slack of 60 instead of 50.
 #[test]
 fn a_dependency_may_lead_to_a_row_that_was_numbered_before() {
     let mut run = run(
@@ -34,7 +34,7 @@ fn a_dependency_may_lead_to_a_row_that_was_numbered_before() {
     assert_eq!(slack(&out), ["1 | 0", "2 | 40", "3 | 0"]);
 }
 
-/// Their time was always 0: a task of 9 ms had a critical path of 0.
+/// The other profiler gave these kinds no time: a task of 9 ms had a critical path of 0.
 #[test]
 fn tasks_functions_and_layers_take_their_time() {
     for kind in ["task", "function", "layer", "iteration", "run", "anything"] {
@@ -43,7 +43,7 @@ fn tasks_functions_and_layers_take_their_time() {
     }
 }
 
-/// A map from names to rows kept the last of several.
+/// The other profiler's map by name kept only the last of several rows.
 #[test]
 fn rows_of_one_name_are_several_rows() {
     let layers =
@@ -56,7 +56,7 @@ fn rows_of_one_name_are_several_rows() {
     assert_eq!(slack(&out).len(), 3);
 }
 
-/// The same graph, built 50 times, gave 50 different lists.
+/// The other profiler gave 50 different lists for the same graph built 50 times.
 #[test]
 fn the_same_run_gives_the_same_tables_whatever_the_order_of_rows() {
     let bricks = || -> Vec<Row> {

@@ -32,10 +32,10 @@ const KINDS: [DependencyKind; 8] = [
     DependencyKind::Wakes,
 ];
 
-/// Lane, class, start and duration of a row; from, to and kind of an edge.
+/// Rows as lane, class, start and duration; edges as source, target and kind.
 pub type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
 
-/// Three lanes with intervals that nest or not, and edges of any kind between any two.
+/// Three lanes with intervals that may nest, and edges of any kind between any two.
 pub fn runs() -> impl Strategy<Value = Raw> {
     let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..20_i64), 1..12);
     let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..8_usize), 0..14);
@@ -99,7 +99,8 @@ pub fn edges(edges: &[(u64, u64, usize)]) -> Vec<Edge> {
     edges
 }
 
-/// All the time to the start for predecessors that would have let it begin as late as the binding one, else the least.
+/// Reference implementation: the whole time up to the start for predecessors that release the segment as late as
+/// the binding one, else the least lag.
 fn lag_by_definition(graph: &Graph<'_>, segment: u32, of: &Predecessor, binding: &Binding) -> i64 {
     let free_ns = |source: u32| graph.segments.free_ns(source as usize);
     if free_ns(of.source) + of.least_ns == free_ns(binding.source) + binding.least_ns {
@@ -109,7 +110,7 @@ fn lag_by_definition(graph: &Graph<'_>, segment: u32, of: &Predecessor, binding:
     }
 }
 
-/// Start of every segment by the definition, repeated until nothing moves.
+/// Reference implementation: start of every segment, iterated until nothing changes.
 fn retime_slowly(graph: &Graph<'_>, dur_ns: &dyn Fn(u32) -> i64) -> Vec<i64> {
     let segments = &graph.segments;
     let needed_ns = |s: u32| {
@@ -210,7 +211,6 @@ proptest! {
         prop_assert_eq!(retime(&graph, dur_ns), retime_slowly(&graph, &dur_ns));
     }
 
-    /// Re-timing that keeps few of the times gives the same walls as that which keeps all.
     #[test]
     fn kept_times_are_those_of_the_whole_graph(
         (rows, raw) in runs(),
@@ -273,7 +273,7 @@ proptest! {
         }
     }
 
-    /// Whatever is let into the graph holds there: were `from` very much longer, `to` would be that much later.
+    /// Every dependency in the graph holds: if `from` were much longer, `to` would be that much later.
     #[test]
     fn every_good_dependency_holds((rows, raw) in runs()) {
         const LONGER_NS: i64 = 1000;
@@ -346,7 +346,7 @@ proptest! {
         }
     }
 
-    /// Nothing fits and is left out all the same, save in a circle.
+    /// No dependency that fits the times is left out, except in a cycle.
     #[test]
     fn only_what_cannot_be_is_left_out((rows, raw) in runs()) {
         let mut run = lanes(&rows);
@@ -370,7 +370,6 @@ proptest! {
         }
     }
 
-    /// A wait shrinks with what it waited for.
     #[test]
     fn a_joined_wait_is_no_longer_than_what_it_waits_for(task in 5..30_i64, late in 0..5_i64) {
         let rows = [(0, 0, 0, 40), (0, 2, 2, task + late), (1, 1, 2, task)];
@@ -387,7 +386,6 @@ proptest! {
     }
 }
 
-/// Rows in another order and with other ids are the same run.
 fn renumbered(rows: &[(usize, usize, i64, i64)]) -> Lanes {
     let mut run = lanes(rows);
     for lane in &mut run.lanes {
@@ -400,7 +398,7 @@ fn renumbered(rows: &[(usize, usize, i64, i64)]) -> Lanes {
     run
 }
 
-/// That other ids, and another order of rows and edges, give the same graph.
+/// Checks that other ids and another order of rows and edges give the same graph.
 fn same_with_other_ids(
     rows: &[(usize, usize, i64, i64)],
     raw: &[(u64, u64, usize)],
@@ -440,7 +438,6 @@ fn same_with_other_ids(
     Ok(())
 }
 
-/// Two tasks end at one instant, and a third waits for both.
 #[test]
 fn of_equal_predecessors_no_id_decides() {
     let rows = [(0, 0, 0, 10), (1, 0, 0, 10), (2, 0, 20, 5)];
@@ -452,7 +449,7 @@ fn of_equal_predecessors_no_id_decides() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Ids decide nothing as long as no two rows of a lane have the same times: of such rows only their ids tell which came
+    /// Ids change nothing unless two rows of a lane have the same times: then only the ids tell which came
     /// first.
     #[test]
     fn ids_and_order_change_nothing((rows, raw) in runs()) {
@@ -465,7 +462,7 @@ proptest! {
         same_with_other_ids(&rows, &raw)?;
     }
 
-    /// A prediction adds up, and none of the gains is more than the time that goes.
+    /// A predicted path adds up to its window, and no gain exceeds the time removed.
     #[test]
     fn predicted_paths_add_up((rows, raw) in runs(), scale in 0..5_u32, which in 0..8_u64) {
         let mut run = lanes(&rows);
@@ -499,15 +496,14 @@ proptest! {
     }
 }
 
-/// Up to 200 segments on three lanes.
 fn larger_runs() -> impl Strategy<Value = Raw> {
     let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..6_i64), 40..80);
     let edges = prop::collection::vec((0..80_u64, 0..80_u64, 0..6_usize), 0..120);
     (rows, edges)
 }
 
-/// A host that launches to a stream: each call and its work, which begins some time after both the call and the work
-/// before it.
+/// A host that launches to a stream: calls and their work, which begins some time after both the call and the
+/// previous work.
 fn launched_runs() -> impl Strategy<Value = Raw> {
     let launch = (0..3_i64, 0..2_i64, 1..4_i64, 0..4_i64, 1..3_i64);
     prop::collection::vec(launch, 10..20).prop_map(|launches| {
@@ -525,7 +521,7 @@ fn launched_runs() -> impl Strategy<Value = Raw> {
     })
 }
 
-/// Latest ends by the definition, repeated until nothing moves.
+/// Reference implementation: latest ends, iterated until nothing changes.
 fn latest_slowly(graph: &Graph<'_>) -> Vec<i64> {
     let segments = &graph.segments;
     let mut latest_ns = vec![last_end_ns(graph); segments.len()];

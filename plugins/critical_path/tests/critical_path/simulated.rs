@@ -9,17 +9,13 @@ const LAUNCH_NS: i64 = 3_000;
 const TO_DEVICE_NS: i64 = 2_000;
 const WAKE_NS: i64 = 1_000;
 
-/// A step of the host.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Work(i64),
-    /// Launches a kernel on a stream.
     Launch(usize, i64),
-    /// Copies back from a stream, and waits for it.
     Copy(usize, i64),
-    /// Waits for a stream; the row does not name it if false.
+    /// Waits for a stream; if false, the row does not name the stream.
     Stream(usize, bool),
-    /// Waits for all streams.
     Device,
 }
 
@@ -34,8 +30,9 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Runs the program with kernels so many times as long, on one device that runs streams side by side; its rows, when it
-/// ended, and true if work of another stream ended later within a wait that does not name its own: no times can tell.
+/// Runs the program with kernel times multiplied by `scale` on a device with parallel streams. Returns the rows and
+/// the end. The flag is true if work of another stream ended later within a wait that does not name its stream, so
+/// that times cannot tell what it waited for.
 fn simulate(steps: &[Step], scale: f64) -> (Linked, i64, bool) {
     let mut run = Linked {
         fixture: RunFixture::default(),

@@ -124,7 +124,7 @@ fn tasks_of_one_worker_follow_each_other() {
     );
 }
 
-/// The parent's own share of the work, a task too, begins nothing for others.
+/// A parent that runs one of the tasks itself does not spawn the others from it.
 #[test]
 fn a_parent_that_takes_part_spawned_before_that() {
     let out = Linked {
@@ -173,7 +173,7 @@ fn a_dependency_between_lanes_is_followed() {
     assert_eq!(codes(&out), [""; 0]);
 }
 
-/// Work done inside a wait is work, and the wait still ends with what it waited for.
+/// Work inside a wait is work, and the wait still ends with what it waited for.
 #[test]
 fn a_wait_that_helps_is_cut_around_the_help() {
     let out = Linked {
@@ -204,7 +204,7 @@ fn a_wait_that_helps_is_cut_around_the_help() {
     assert_eq!(slack(&out), ["1 | 0", "2 | 0", "3 | 10", "4 | 0"]);
 }
 
-/// Nobody waits for a watchdog: its gaps do not keep the run from being shorter, its own work does.
+/// Nobody waits for a watchdog: its own work limits the prediction, its gaps do not.
 #[test]
 fn a_thread_that_only_follows_pins_no_prediction() {
     let run = Linked {
@@ -228,7 +228,7 @@ fn a_thread_that_only_follows_pins_no_prediction() {
     }
 }
 
-/// A call that ended a wait may be seen to return only after that: it ended the wait while it was open.
+/// A call may return only after the wait that it ended: it ended the wait while it was open.
 #[test]
 fn the_path_goes_on_in_the_thread_whose_call_ended_the_wait() {
     for waker_end_ns in [38, 40, 55] {

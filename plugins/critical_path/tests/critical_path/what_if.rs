@@ -64,7 +64,7 @@ fn a_brick_takes_what_is_nested_in_it_and_what_it_spawned_along() {
     assert_eq!(predicted(&run, "id:4=0"), "70");
 }
 
-/// Other analyses promise no more than this, so it must be what a user would be told.
+/// Other plugins cap their gains with this, so it must equal what a what-if rule predicts.
 #[test]
 fn a_run_without_a_category_is_the_run_that_a_rule_predicts() {
     assert!(
@@ -209,7 +209,7 @@ fn an_unexplained_wait_is_no_work_that_a_brick_could_do_faster() {
     assert_eq!(predicted(&run, "kind:sync_wait=0"), "65");
 }
 
-/// A lane that nothing connects with the path holds it up by its work alone.
+/// A lane that no dependency connects with the path limits predictions only by its own work.
 #[test]
 fn background_neither_hides_a_gain_nor_promises_one() {
     let run = |busy_ns: i64| Linked {
@@ -273,7 +273,6 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     assert!(out.finding("opportunity_cut").is_some());
 }
 
-/// Halving one of two that run side by side buys what the other leaves.
 #[test]
 fn a_gain_ends_where_another_path_is_the_longest() {
     let run = Linked {
@@ -311,7 +310,6 @@ fn a_wrong_rule_is_refused() {
     );
 }
 
-/// A device wait shrinks with the device's work.
 #[test]
 fn host_waits_shrink_with_the_device() {
     let run = Linked {
@@ -390,7 +388,7 @@ fn with_a_monitor(innermost: &'static str) -> Linked {
     }
 }
 
-/// A thread that sleeps all the time looks like one that works: its frames are rows like others.
+/// A thread that sleeps all the time looks like one that works: its frames are rows like any others.
 #[test]
 fn a_frame_that_only_waits_holds_no_prediction_up() {
     let run = with_a_monitor("threading.py(359): wait");
@@ -402,7 +400,6 @@ fn a_frame_that_only_waits_holds_no_prediction_up() {
     assert!(out.finding("prediction_bounded").is_none());
 }
 
-/// No gain is given for what cannot be predicted, and the lane and its row are named.
 #[test]
 fn a_lane_that_leaves_no_telling_is_named() {
     let run = with_a_monitor("pump.py(3): turn");
@@ -479,7 +476,7 @@ fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
     assert_eq!(predicted(&blocked, "cudaMemcpy=0.5"), "50");
 }
 
-/// A gain that would not be seen in the figure is not worth a line.
+/// A gain that rounds to zero is not reported.
 #[test]
 fn a_lever_of_nothing_is_not_told() {
     let run = Linked {

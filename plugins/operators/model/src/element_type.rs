@@ -2,10 +2,8 @@
 
 use std::fmt;
 
-/// Type of a tensor's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ElementType {
-    /// `bool`.
     Bool,
     /// `unsigned char`, and quantised `c10::quint8`.
     UInt8,
@@ -37,7 +35,7 @@ pub enum ElementType {
     Complex128,
 }
 
-/// Kinds of element types in the order in which one gives way to the next when operands are mixed.
+/// Kinds of numbers in PyTorch's promotion order: a mix of two has the later kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NumberKind {
     Bool,
@@ -46,7 +44,7 @@ pub(crate) enum NumberKind {
     Complex,
 }
 
-/// Names in traces, C++ spelling first, then those of collectives and of `torch` itself.
+/// Names in traces: C++ spelling first, then those in collectives and in `torch` itself.
 const NAMES: [(&str, ElementType); 68] = [
     ("bool", ElementType::Bool),
     ("unsigned char", ElementType::UInt8),
@@ -118,7 +116,7 @@ const NAMES: [(&str, ElementType); 68] = [
     ("torch.complex128", ElementType::Complex128),
 ];
 
-/// Element types as they stand in the template arguments of PyTorch's kernels.
+/// Element types in the template arguments of PyTorch's kernels.
 const IN_KERNELS: [(&str, ElementType); 8] = [
     ("c10::BFloat16", ElementType::BFloat16),
     ("c10::Half", ElementType::Float16),
@@ -131,7 +129,7 @@ const IN_KERNELS: [(&str, ElementType); 8] = [
 ];
 
 impl ElementType {
-    /// The type that a trace means by a name, in any case; `None` for scalars, lists and unknown names.
+    /// Looks up a type by its name in traces, ignoring case; `None` for scalars, lists and unknown names.
     pub fn from_name(name: &str) -> Option<Self> {
         let name = name.trim();
         NAMES
@@ -140,7 +138,7 @@ impl ElementType {
             .map(|&(_, element_type)| element_type)
     }
 
-    /// The type that PyTorch numbers so: `ScalarType`, as recorded for operands named `dtype`.
+    /// Looks up a type by PyTorch's `ScalarType` number, as recorded for operands named `dtype`.
     pub(crate) fn from_code(code: i128) -> Option<Self> {
         Some(match code {
             0 | 13 => Self::UInt8,
@@ -162,10 +160,9 @@ impl ElementType {
         })
     }
 
-    /// The element type that a kernel of PyTorch states in its template arguments.
-    ///
-    /// Traces record no element types for lists of tensors. The kernels that work on lists carry theirs in their
-    /// names: functors of foreach operators as their first argument, concatenations the size of an opaque element.
+    /// Reads the element type from the template arguments of a PyTorch kernel. Traces record no element types
+    /// for lists of tensors, but the kernels that work on lists contain theirs: foreach functors as the first
+    /// argument, concatenations as the size of an opaque element.
     pub fn from_kernel_name(name: &str) -> Option<Self> {
         if let Some((_, behind)) = name.split_once("OpaqueType<") {
             let digits = behind.split_once(['u', '>'])?.0;
@@ -195,7 +192,7 @@ impl ElementType {
         }
     }
 
-    /// Numbers that an element of the recorded dims holds: two of 4 bits, one of all others.
+    /// Numbers in one element of the recorded dims: two for 4-bit types, else one.
     pub(crate) fn packed(self) -> u64 {
         if self == Self::Float4Pair { 2 } else { 1 }
     }
@@ -211,7 +208,7 @@ impl ElementType {
         }
     }
 
-    /// The type of the result when two operands of equal standing meet.
+    /// Result type of two operands of the same rank in PyTorch's promotion.
     pub(crate) fn promote(self, other: Self) -> Self {
         let (low, high) = if self.kind() <= other.kind() {
             (self, other)
@@ -230,12 +227,11 @@ impl ElementType {
     }
 }
 
-/// Arithmetic whose ceiling bounds an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {
     Fp64,
     Fp32,
-    /// Single whose products may be rounded to 10 bits of mantissa, where the operator states that it may.
+    /// FP32 whose products may be rounded to a mantissa of 10 bits, if the operator states that it may.
     Tf32,
     Bf16,
     Fp16,
@@ -244,12 +240,10 @@ pub enum Precision {
     Int64,
     Int32,
     Int16,
-    /// 8-bit integers and truth values.
     Int8,
 }
 
 impl Precision {
-    /// The word that tables use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Fp64 => "fp64",
@@ -266,7 +260,7 @@ impl Precision {
         }
     }
 
-    /// The arithmetic of an element type; that of a complex number is that of its parts.
+    /// The arithmetic for an element type; for complex numbers that of their parts.
     pub(crate) fn of_elements(element_type: ElementType) -> Self {
         match element_type {
             ElementType::Bool | ElementType::UInt8 | ElementType::Int8 => Self::Int8,

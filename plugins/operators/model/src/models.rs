@@ -10,7 +10,7 @@ use crate::pattern;
 use crate::rules::{self, Rule, RuleError};
 use crate::signature::{Operand, Signature};
 
-/// Rules of this crate, in the order in which they are asked.
+/// This crate's rules, in the order in which they are tried.
 const STANDARD: [(&str, &str); 15] = [
     ("gemm.toml", include_str!("families/gemm.toml")),
     (
@@ -41,18 +41,17 @@ const STANDARD: [(&str, &str); 15] = [
     ("collective.toml", include_str!("families/collective.toml")),
 ];
 
-/// Unit of a processor that does an operator's arithmetic, and so bounds it.
+/// Processor unit that does an operator's arithmetic and so limits it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Matrix units, as in tensor cores.
+    /// Matrix units such as tensor cores.
     Matrix,
     #[default]
     Vector,
 }
 
 impl Unit {
-    /// The word that tables use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Matrix => "matrix",
@@ -61,46 +60,42 @@ impl Unit {
     }
 }
 
-/// Work of one operator call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work<'a> {
-    /// Operations that the result needs; at most 2^63 − 1.
+    /// FLOPs needed for the result; at most 2^63 − 1.
     pub flops: u64,
-    /// Least bytes to and from memory; at most 2^63 − 1.
+    /// Least bytes read and written; at most 2^63 − 1.
     pub moved_bytes: u64,
-    /// Arithmetic that bounds it; `None` where there are no FLOPs and no known type.
+    /// Arithmetic that limits the operator; `None` if it has no FLOPs and no known type.
     pub precision: Option<Precision>,
-    /// Unit that bounds it.
+    /// Unit that limits the operator.
     pub unit: Unit,
-    /// Family of the rule.
+    /// Family of the matching rule.
     pub family: &'a str,
-    /// Name of the rule.
     pub rule: &'a str,
-    /// Sentence that says what the rule takes for granted.
+    /// What the rule assumes, as a sentence.
     pub assumption: &'a str,
-    /// Origin of the formula.
     pub source: &'a str,
-    /// Operators that this one may call to have its work done, as names with wildcards; empty for one that always does
-    /// it itself. Time of a kernel belongs to the innermost operator around its launch: work is counted there.
+    /// Operators that this one may call to do its work, as names with wildcards; empty if it always does the
+    /// work itself. Kernel time belongs to the innermost operator around the launch, so work is counted there.
     pub lowers_to: &'a [String],
 }
 
 impl Work<'_> {
-    /// True if the operator may only call others, whose work would be counted twice beside its own.
+    /// Returns whether the operator may only call others, whose work would then count twice.
     pub fn is_container(&self) -> bool {
         !self.lowers_to.is_empty()
     }
 }
 
-/// Reason why a call has no model.
+/// Why a call has no model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not modelled: {reason}")]
 pub struct NotModelled {
-    /// Sentence without a stop.
+    /// A sentence without the full stop.
     pub reason: String,
 }
 
-/// Rules and their index by operator.
 #[derive(Clone, Debug)]
 pub struct Models {
     rules: Vec<Rule>,
@@ -109,12 +104,11 @@ pub struct Models {
 }
 
 impl Models {
-    /// The rules of this crate.
     pub fn standard() -> Self {
         Self::new(standard_rules())
     }
 
-    /// The rules of a user's file, and where none of them fits those of this crate.
+    /// The rules of a user's file first, then those of this crate.
     ///
     /// # Errors
     /// The first fault of the file: rule, field and column, with what was expected and found.
@@ -124,7 +118,7 @@ impl Models {
         Ok(Self::new(all))
     }
 
-    /// The rules of a file and no others.
+    /// Only the rules of a file.
     ///
     /// # Errors
     /// As of [`Models::with_rules`].
@@ -181,7 +175,7 @@ impl Models {
         }))
     }
 
-    /// The rules that name an operator, first ones first.
+    /// Rules that name an operator, in their order.
     fn candidates(&self, name: &str) -> impl Iterator<Item = &Rule> {
         let exact = self.exact.get(name).into_iter().flatten().copied();
         let wild = self.wild.iter();
@@ -206,7 +200,7 @@ fn standard_rules() -> Vec<Rule> {
     families.flatten().collect()
 }
 
-/// The work that a rule finds, or the field and the reason why it finds none.
+/// The work by one rule, or the field that cannot be computed and why.
 fn work<'a>(rule: &'a Rule, signature: &Signature) -> Result<Work<'a>, String> {
     let mut evaluation = Evaluation::new(signature);
     for (name, formula) in &rule.definitions {
@@ -246,7 +240,7 @@ fn work<'a>(rule: &'a Rule, signature: &Signature) -> Result<Work<'a>, String> {
     })
 }
 
-/// A number of things: a whole one, not negative, below 2^63.
+/// Checks that a value is an integer from 0 to below 2^63.
 fn count(value: &Value) -> Result<i128, String> {
     let number = value.integer()?;
     match number {

@@ -1,9 +1,8 @@
 //! Patterns of operator names: `*` any letters, `?` one, `{a,b}` either.
 
-/// Names that one pattern with braces may stand for.
 const MAX_ALTERNATIVES: usize = 4096;
 
-/// The patterns without braces that one with braces stands for; `None`: braces do not match, or stand for too many.
+/// Expands the braces of a pattern; `None` if they do not match or expand to too many names.
 pub(crate) fn alternatives(pattern: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     let mut rest = pattern;
@@ -29,12 +28,10 @@ pub(crate) fn alternatives(pattern: &str) -> Option<Vec<String>> {
     Some(all)
 }
 
-/// True if a pattern without braces has a wildcard.
 pub(crate) fn is_wild(pattern: &str) -> bool {
     pattern.contains(['*', '?'])
 }
 
-/// True if a name fits a pattern without braces.
 pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();

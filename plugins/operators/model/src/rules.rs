@@ -7,15 +7,14 @@ use crate::expression::{Expression, ParseError};
 use crate::models::Unit;
 use crate::pattern::alternatives;
 
-/// Fault in a file of rules.
+/// An error in a file of rules.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}, line {line}: {fault}")]
 pub struct RuleError {
-    /// File as the caller named it.
     pub file: String,
-    /// Line of the fault, or of the rule that has it.
+    /// Line of the error, or of the rule with the error.
     pub line: usize,
-    /// Rule, field and column, with what was expected and what stood there.
+    /// Rule, field and column, with what was expected and what was found.
     pub fault: String,
 }
 
@@ -28,7 +27,7 @@ pub(crate) struct Rule {
     pub(crate) when: Option<Expression>,
     pub(crate) definitions: Vec<(String, Expression)>,
     pub(crate) flops: Expression,
-    /// Formulas whose sum is the bytes, with their fields.
+    /// Fields and formulas whose sum is the bytes.
     pub(crate) bytes: Vec<(&'static str, Expression)>,
     pub(crate) precision: Option<Expression>,
     pub(crate) tf32: Option<Expression>,
@@ -51,7 +50,6 @@ fn user_family() -> String {
     "user".to_owned()
 }
 
-/// A rule as it stands in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Text {

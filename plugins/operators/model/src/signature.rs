@@ -4,30 +4,28 @@ use serde_json::Value as Json;
 
 use crate::element_type::ElementType;
 
-/// Operands of one call that are read at most: real operators have dozens.
+/// Limit of operands per call: real operators have dozens.
 const MAX_OPERANDS: usize = 4096;
-/// Dimensions of one tensor; PyTorch allows 64.
+/// Limit of dimensions per tensor; PyTorch allows 64.
 const MAX_RANK: usize = 64;
-/// Tensors of one list.
 const MAX_TENSORS: usize = 1 << 20;
 
-/// Entries of a list of numbers that is of use to a formula: an entry a dimension.
+/// Limit of entries in a list of numbers: formulas use one entry per dimension.
 const MAX_ENTRIES: usize = 256;
 
-/// Name and operands of one operator call.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Signature {
     /// Name as recorded, as in `aten::mm`.
     pub name: String,
     /// Operands in the order of the operator's schema.
     pub operands: Vec<Operand>,
-    /// Element type of tensors in lists, which no trace records: see [`ElementType::from_kernel_name`].
+    /// Element type of tensors in lists, which traces do not record: see [`ElementType::from_kernel_name`].
     pub list_element_type: Option<ElementType>,
-    /// Dims of the result, where another operator of the run states them.
+    /// Dims of the result, if another operator of the run records them.
     pub result_dims: Option<Vec<u64>>,
 }
 
-/// Texts of a signature as Kineto writes them, each the JSON of an event's argument; empty where it has none.
+/// A signature as Kineto records it: the JSON text of each event argument, empty if the event has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecordedTexts<'a> {
     /// `Input Dims`.
@@ -40,69 +38,62 @@ pub struct RecordedTexts<'a> {
     pub concrete: &'a str,
 }
 
-/// One operand of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     Tensor(Tensor),
-    /// A list of tensors with the dims of each.
+    /// A list of tensors with known dims.
     List(Vec<Tensor>),
-    /// A list of tensors whose dims the trace does not tell.
+    /// A list of tensors whose dims were not recorded.
     UnknownList,
-    /// A number, a text or a list of them; its value where the trace tells it.
+    /// A number, a text or a list of them, with its value if recorded.
     Scalar(Concrete),
-    /// An optional operand that was not given.
+    /// An optional operand that was not passed.
     Absent,
 }
 
-/// Shape of a tensor in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
-    /// Length of each dimension.
     pub dims: Vec<u64>,
-    /// Steps between elements of each dimension; `None`: not recorded, taken as dense.
+    /// Stride of each dimension in elements; `None`: not recorded, taken as dense.
     pub strides: Option<Vec<u64>>,
-    /// Element type; `None`: not recorded or not known, then `type_name` is what stood there.
+    /// `None`: not recorded or unknown; then `type_name` has the recorded text.
     pub element_type: Option<ElementType>,
-    /// Name of the type as recorded.
     pub type_name: String,
 }
 
-/// Value of an operand that is no tensor.
+/// Value of an operand that is not a tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Concrete {
     Unknown,
-    /// `True` or `False`.
     Bool(bool),
     Integer(i64),
     Real(f64),
-    /// A list, as in `[1, 1]`.
+    /// A list such as `[1, 1]`.
     List(Vec<Concrete>),
     Text(String),
 }
 
-/// Reason why texts are no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
     #[error("the trace records no input dims")]
     NoDims,
-    /// A text that is no JSON, or not of the expected form.
+    /// A text that is not JSON or does not have the expected form.
     #[error("{field}: {reason}")]
     Malformed {
-        /// Argument of the event.
+        /// Name of the event argument.
         field: &'static str,
         reason: String,
     },
-    /// Fault of one operand.
     #[error("operand {operand}: {reason}")]
     Operand {
-        /// Position, from 0.
+        /// Counted from 0.
         operand: usize,
         reason: String,
     },
 }
 
 impl Signature {
-    /// The signature that an event's arguments state.
+    /// Parses the arguments of an event.
     ///
     /// # Errors
     /// See [`SignatureError`].
@@ -132,8 +123,8 @@ impl Signature {
         })
     }
 
-    /// The signature of a collective, from the elements that a rank sends and receives and the name of their type, as
-    /// `record_param_comms` states them beside the dims.
+    /// The signature of a collective, from the numbers of sent and received elements and the name of their
+    /// type, which `record_param_comms` records besides the dims.
     pub fn collective(name: &str, in_elements: u64, out_elements: u64, type_name: &str) -> Self {
         let tensor = |elements| {
             Operand::Tensor(Tensor {
@@ -151,14 +142,14 @@ impl Signature {
         }
     }
 
-    /// The same, with the element type of its lists.
+    /// Sets the element type of its lists.
     #[must_use]
     pub fn with_list_element_type(mut self, element_type: Option<ElementType>) -> Self {
         self.list_element_type = element_type;
         self
     }
 
-    /// The same, with the dims of its result, which traces without concrete inputs do not give.
+    /// Sets the dims of its result, which traces without concrete inputs do not record.
     #[must_use]
     pub fn with_result_dims(mut self, dims: Option<Vec<u64>>) -> Self {
         self.result_dims = dims;
@@ -166,7 +157,7 @@ impl Signature {
     }
 }
 
-/// A text's JSON list; none at all is an empty one.
+/// Parses a JSON list; an empty text is an empty list.
 fn list(field: &'static str, text: &str) -> Result<Vec<Json>, SignatureError> {
     let wrong = |reason: String| SignatureError::Malformed { field, reason };
     if text.trim().is_empty() {
@@ -247,7 +238,7 @@ fn length(json: &Json) -> Result<u64, String> {
 }
 
 impl Concrete {
-    /// The value that a text of `Concrete Inputs` states.
+    /// Parses an entry of `Concrete Inputs`.
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if let Some(inner) = text
@@ -274,7 +265,7 @@ impl Concrete {
 }
 
 impl Tensor {
-    /// A shape alone, without gaps and without a type.
+    /// A dense shape without a type.
     pub(crate) fn dense(dims: Vec<u64>) -> Self {
         Self {
             dims,
@@ -284,7 +275,7 @@ impl Tensor {
         }
     }
 
-    /// Elements that the dims span.
+    /// Number of elements by the dims.
     ///
     /// # Errors
     /// Their product exceeds 2^63 − 1.
@@ -292,8 +283,8 @@ impl Tensor {
         product(self.dims.iter().copied())
     }
 
-    /// Elements that lie apart in memory: a broadcast dimension has stride 0 and is held once, and windows that overlap
-    /// share theirs.
+    /// Number of distinct elements in memory: a dimension with stride 0 is stored once, and overlapping windows
+    /// share elements.
     ///
     /// # Errors
     /// Their product exceeds 2^63 − 1.
@@ -321,7 +312,7 @@ impl Tensor {
     }
 }
 
-/// The product of lengths; one of 0 makes it 0, whatever the others.
+/// Product of lengths; 0 if any of them is 0, even if the others would overflow.
 fn product(lengths: impl Iterator<Item = u64> + Clone) -> Result<i128, String> {
     if lengths.clone().any(|length| length == 0) {
         return Ok(0);

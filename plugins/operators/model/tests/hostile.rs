@@ -116,7 +116,7 @@ fn deep_and_long_texts_end() {
     }
 }
 
-/// Names of operators that rules know, so that random operands reach their formulas.
+/// Names of operators with rules, so that random operands reach the formulas.
 fn names() -> impl Strategy<Value = String> {
     prop::sample::select(vec![
         "aten::mm",
@@ -158,7 +158,6 @@ fn length() -> impl Strategy<Value = i64> {
     prop_oneof![6 => 0i64..6, 2 => any::<i64>(), 1 => Just(i64::MAX), 1 => -3i64..0]
 }
 
-/// Dims, type, strides and value of one operand.
 fn operand() -> impl Strategy<Value = [String; 4]> {
     let tensor = |types: &[&'static str]| {
         let types = prop::sample::select(types.to_vec());

@@ -13,7 +13,7 @@ fn signature(name: &str, dims: &str, types: &str, concrete: &str) -> Signature {
     Signature::parse(name, texts).expect("a signature")
 }
 
-/// FLOPs that a formula gives for a tensor of 2 × 3 and a 5, or why it gives none.
+/// FLOPs by a formula for a 2 × 3 tensor and a 5, or why there are none.
 fn flops(formula: &str) -> Result<u64, String> {
     let rule = format!(
         "[[rule]]\nname = \"test\"\noperators = [\"test\"]\nflops = '''{formula}'''\nmoved_bytes = \"0\"\n"
@@ -196,7 +196,7 @@ fn rules_of_a_user_come_first_and_fall_back() {
     assert_eq!(models.work(&other).expect("a model").rule, "counted twice");
 }
 
-/// A formula of random shape, with the slow, obvious way to its value.
+/// A random formula with a simple reference evaluation.
 #[derive(Clone, Debug)]
 enum Tree {
     Number(u32),

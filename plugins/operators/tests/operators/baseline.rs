@@ -2,7 +2,6 @@
 
 use crate::program::{MM, Made, call, cell, kernel};
 
-/// Products that take so long each, and one of another shape.
 fn products(each_ns: &[i64], other_ns: Option<i64>) -> Made {
     let mut made = Made {
         signatures: vec![MM, ("[[16,4],[4,2]]", r#"["float","float"]"#, "")],

@@ -280,7 +280,7 @@ fn absurd_shapes_are_listed_with_a_reason() {
     }
 }
 
-/// Calls that nest at random, with kernels; every third has no signature, every fifth no model.
+/// Randomly nested calls with kernels. Every third has no signature, every fifth no model.
 fn programs() -> impl Strategy<Value = Made> {
     let calls = proptest::collection::vec(
         (any::<prop::sample::Index>(), any::<bool>(), 0..15usize),
@@ -320,7 +320,7 @@ fn programs() -> impl Strategy<Value = Made> {
     })
 }
 
-/// Rows around a call, itself first.
+/// The call and its enclosing rows, innermost first.
 fn around(made: &Made, place: usize) -> Vec<usize> {
     let mut out = vec![place];
     while let Some(parent) = made.calls[out[out.len() - 1]].parent {
@@ -329,7 +329,7 @@ fn around(made: &Made, place: usize) -> Vec<usize> {
     out
 }
 
-/// Nanoseconds in which a kernel of the call or of one within it runs, counted one by one.
+/// Nanoseconds in which a kernel of the call or of a nested call runs, counted one by one.
 fn busy_ns(made: &Made, place: usize) -> i64 {
     let of_call: Vec<&Kernel> = made
         .kernels

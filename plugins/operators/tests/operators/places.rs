@@ -19,7 +19,6 @@ fn gpu(value: f64, bandwidth: f64, source: &'static str) -> Vec<Ceiling> {
     ]
 }
 
-/// One product of 128 FLOPs and 224 bytes in 448 ns.
 fn product(ceilings: Vec<Ceiling>) -> Made {
     Made {
         signatures: vec![MM],

@@ -4,32 +4,28 @@ use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_operators::Operators;
 
-/// Dimensions, element types and values of a call, as JSON.
+/// Dims, element types and values of a call, as JSON.
 pub type Signature = (&'static str, &'static str, &'static str);
 
-/// A row of bricks.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
     pub name: &'static str,
-    /// Place among the rows.
     pub parent: Option<usize>,
     pub thread: i64,
     pub start_ns: i64,
     pub dur_ns: i64,
-    /// Place among the signatures.
     pub signature: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
     pub name: &'static str,
-    /// Place of the call that began it.
     pub brick: Option<usize>,
     pub start_ns: i64,
     pub dur_ns: i64,
 }
 
-/// Device, kind, level, precision, threads, value and source of a ceiling.
+/// Device, kind, level, precision, threads, value, source.
 pub type Ceiling = (
     &'static str,
     &'static str,
@@ -50,7 +46,7 @@ pub struct Made {
     pub window: Option<(i64, i64)>,
 }
 
-/// Rows have ids that are no places.
+/// Ids differ from indexes.
 const FIRST_ID: usize = 1_000;
 
 fn id(place: usize) -> u64 {
@@ -66,7 +62,6 @@ impl Made {
         testing::run::<Operators>(self.inputs(), options).expect("the plugin runs")
     }
 
-    /// The output where this run is compared with another.
     pub fn against(&self, baseline: &Made) -> Output {
         let mut inputs = self.inputs();
         inputs.extend(baseline.inputs_named("baseline_"));
@@ -168,7 +163,7 @@ impl Made {
     }
 }
 
-/// Numbers of names: the place of the first that is equal, and not from 0.
+/// Name ids: equal names share one, and ids do not start at 0.
 fn numbers(names: &[&str]) -> Vec<i64> {
     let first = |name: &&str| names.iter().position(|other| other == name);
     names
@@ -190,7 +185,6 @@ fn distinct(input: TableBuilder, names: &[&str]) -> TableBuilder {
         .text("text", rows.iter().map(|row| row.1))
 }
 
-/// A call on thread 0.
 pub fn call(name: &'static str, start_ns: i64, dur_ns: i64, signature: Option<usize>) -> Call {
     Call {
         name,
@@ -211,7 +205,6 @@ impl Call {
     }
 }
 
-/// A kernel that a call began.
 pub fn kernel(brick: usize, start_ns: i64, dur_ns: i64) -> Kernel {
     Kernel {
         name: "kernel",
@@ -221,10 +214,9 @@ pub fn kernel(brick: usize, start_ns: i64, dur_ns: i64) -> Kernel {
     }
 }
 
-/// A matrix product of 8 × 4 and 4 × 2 in FP32: 128 FLOPs; 128, 32 and 64 bytes.
+/// A matrix product of 8 × 4 and 4 × 2 in FP32: 128 FLOPs; operands of 128 and 32 bytes, result of 64 bytes.
 pub const MM: Signature = ("[[8,4],[4,2]]", r#"["float","float"]"#, r#"["",""]"#);
 
-/// The value of a cell in the row of that name and dims; `None`: it is null.
 pub fn cell(output: &Output, table: &str, name: &str, column: &str) -> Option<f64> {
     let table = output.table(table);
     let names = table.text(first_column(table)).expect("names");

@@ -14,7 +14,6 @@ const NAMES: [&str; 9] = [
     "CheckpointFunctionBackward",
     "step",
 ];
-/// Dims, types and arguments.
 type Signature = (&'static str, &'static str, Option<&'static str>);
 
 const SIGNATURES: [Signature; 7] = [
@@ -46,7 +45,7 @@ const KERNELS: [&str; 5] = [
     "bias",
 ];
 
-/// Calls: a name, and a signature that it may have.
+/// Indexes of a name and of its optional signature.
 const CALLS: [(usize, Option<usize>); 12] = [
     (0, Some(0)),
     (1, Some(0)),
@@ -82,7 +81,7 @@ pub struct Kernel {
     pub is_bound: bool,
 }
 
-/// A number of a name, and of a bandwidth.
+/// Indexes of a device's name and bandwidth.
 pub type Device = (Option<usize>, Option<u8>);
 
 #[derive(Clone, Debug)]
@@ -91,9 +90,8 @@ pub struct Rank {
     pub signatures: Vec<usize>,
     pub kernels: Vec<Kernel>,
     pub copies: Vec<Kernel>,
-    /// Kernels of a step whose beginning is not recorded come before it.
+    /// The recording also begins with kernels of a step whose launches it misses.
     pub is_cut: bool,
-    /// Names and bandwidths of its two devices.
     pub devices: [Device; 2],
 }
 
@@ -103,7 +101,6 @@ pub struct Job {
     pub window: Option<(i64, i64)>,
     pub options: &'static str,
     pub baseline: Vec<Rank>,
-    /// True if it is a run of one process.
     pub has_no_ranks: bool,
 }
 
@@ -144,7 +141,7 @@ fn kernel() -> impl Strategy<Value = Kernel> {
         })
 }
 
-/// None, or all in some order, with some of them twice.
+/// No signatures, or all in some order with some of them twice.
 fn signatures() -> impl Strategy<Value = Vec<usize>> {
     let all: Vec<usize> = (0..SIGNATURES.len()).chain(0..3).collect();
     prop_oneof![1 => Just(Vec::new()), 5 => Just(all).prop_shuffle()]
@@ -203,7 +200,7 @@ pub fn job() -> impl Strategy<Value = Job> {
         })
 }
 
-/// A rank whose kernels come again, the first without a launch.
+/// Kernels of a rank. If it is cut, repeating kernels follow, of which the first have no launch.
 fn kernels_of(rank: &Rank) -> Vec<Kernel> {
     let mut all = rank.kernels.clone();
     if rank.is_cut {
@@ -227,7 +224,7 @@ pub fn place(rank: usize, number: i64) -> i64 {
     ((rank as i64) << 16) + number
 }
 
-/// Tables of these ranks, by number; names are numbered as they come, so differently in each reading.
+/// Input tables for these ranks. Names are numbered in order of appearance, so differently in each reading.
 pub fn inputs(ranks: &[(usize, &Rank)], prefix: &str) -> Vec<TableBuilder> {
     let input = |name: &str| Table::build(format!("{prefix}{name}"));
     let bricks: Vec<(usize, usize, &Brick)> = ranks

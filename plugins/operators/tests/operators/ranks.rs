@@ -13,7 +13,6 @@ impl Job {
         (0..).map(|at| at * (at + 1) / 2).zip(ranks).collect()
     }
 
-    /// Facts that are the same in all readings.
     fn others(&self) -> Vec<TableBuilder> {
         let mut all = Vec::new();
         if !self.has_no_ranks {
@@ -89,7 +88,6 @@ proptest! {
     }
 }
 
-/// Two ranks with the same call on devices that these facts are of.
 fn two(devices: [Device; 2]) -> Job {
     let rank = |device| Rank {
         bricks: vec![Brick {

@@ -6,7 +6,7 @@ use trueno_plugin::{Error, Result};
 
 use crate::label::{Label, Provenance, Source};
 
-/// A label of declared work, of the cells that the tables have in common.
+/// Label of declared work from the columns that the tables share.
 pub(super) fn declared_label(
     texts: &mut Texts,
     source_cell: Option<&str>,
@@ -24,7 +24,6 @@ pub(super) fn declared_label(
     })
 }
 
-/// A cell that is never null.
 pub(super) fn needed<T>(cell: Option<T>, column: &str) -> Result<T> {
     cell.ok_or_else(|| Error::bad_input(format!("{column} of a part is null")))
 }
@@ -37,7 +36,6 @@ pub(super) fn provenance(cell: Option<&str>) -> Result<Provenance> {
     Provenance::named(needed(cell, "provenance")?).ok_or_else(|| unknown("provenance", cell))
 }
 
-/// The reason in these words.
 pub(super) fn reason(cell: Option<&str>) -> Result<Reason> {
     let words = needed(cell, "reason")?;
     let mut all = std::iter::successors(Some(Reason::BoundRow), |reason| next(*reason));
@@ -45,7 +43,7 @@ pub(super) fn reason(cell: Option<&str>) -> Result<Reason> {
     found.ok_or_else(|| unknown("reason", cell))
 }
 
-/// The reason after one: each is in this list, or it does not compile.
+/// The next reason. A match, so that a new reason missing here does not compile.
 fn next(reason: Reason) -> Option<Reason> {
     Some(match reason {
         Reason::BoundRow => Reason::InvalidRow,
@@ -78,7 +76,7 @@ pub(super) fn lane_kind(cell: Option<&str>) -> Result<usize> {
     found.ok_or_else(|| unknown("lane_kind", cell))
 }
 
-/// A sum of FLOPs or bytes: more than 64 bits, so it is a text.
+/// Parses a sum of FLOPs or bytes. It may need more than 64 bits, so it is stored as text.
 pub(super) fn figure(cell: Option<&str>) -> Result<u128> {
     let figure = needed(cell, "a sum")?.parse();
     figure.map_err(|_| unknown("a sum", cell))

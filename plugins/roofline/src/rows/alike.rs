@@ -6,7 +6,7 @@ use crate::label::Source;
 /// A power of two.
 const SLOTS: usize = 1 << 12;
 
-/// All that decides what becomes of a row with a duration and without counters.
+/// Everything that decides how a row with a duration and without counters is handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key {
     source: Source,
@@ -17,9 +17,7 @@ struct Key {
     bytes: Option<u64>,
 }
 
-/// Remembers the declared work of the rows seen last.
 pub(super) struct AlikeCache {
-    /// By hash of the key.
     slots: Vec<Option<(Key, u32)>>,
 }
 
@@ -58,7 +56,7 @@ impl Key {
 }
 
 impl AlikeCache {
-    /// The number of the work that rows like this one declare.
+    /// Index of the declared work of an equal row, if cached.
     #[inline]
     pub(super) fn get(&self, row: &Row) -> Option<u32> {
         let key = Key::of(row);

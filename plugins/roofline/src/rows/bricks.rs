@@ -125,7 +125,7 @@ impl Rows {
     }
 }
 
-/// The texts of a brick, and the group of such bricks once it is known.
+/// Text numbers of a brick, and the group of such bricks once known.
 #[derive(Clone, Copy)]
 struct Texts {
     name: Option<u32>,

@@ -16,7 +16,7 @@ pub(super) struct Row {
     pub(super) is_valid: bool,
     pub(super) name: u32,
     pub(super) backend: Option<u32>,
-    /// Number of name and backend among those of its table.
+    /// Number of the pair of name and backend in its table.
     pub(super) texts: u32,
     pub(super) device: Option<i64>,
     pub(super) flops: Option<u64>,
@@ -47,7 +47,7 @@ impl Row {
     }
 }
 
-/// The lane of a thread; rows without one are on a lane of their rank.
+/// The lane of a thread. Rows without a thread share one lane per rank.
 pub(super) fn lane_of_thread(thread: Option<i64>, id: u64) -> LaneKey {
     (-1, thread.unwrap_or_else(|| -1 - of_key(id).cast_signed()))
 }

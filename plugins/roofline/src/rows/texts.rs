@@ -5,7 +5,7 @@ use trueno_plugin::{Error, Result, Run};
 
 use super::Rows;
 
-/// Our numbers of texts by the numbers in a column.
+/// Maps text numbers of a column to our own.
 pub(super) type TextsById = FastMap<Option<i64>, Option<u32>>;
 
 impl Rows {
@@ -13,7 +13,7 @@ impl Rows {
         Ok(by_id(self.texts.read_distinct(run, input)?))
     }
 
-    /// As [`read_texts`](Self::read_texts), of names: those that hold ids go by their group.
+    /// Like [`read_texts`](Self::read_texts), but replaces names with ids by their group.
     pub(super) fn read_names(&mut self, run: &mut Run, input: &str) -> Result<TextsById> {
         let mut known = self.texts.read_distinct(run, input)?;
         self.name_groups.apply(&mut known, &mut self.texts);
@@ -27,7 +27,6 @@ fn by_id(known: FastMap<i64, u32>) -> TextsById {
     both.chain([(None, None)]).collect()
 }
 
-/// Our number of a text.
 pub(super) fn known(texts: &TextsById, id: Option<i64>) -> Result<Option<u32>> {
     texts.get(&id).copied().ok_or_else(|| {
         Error::bad_input(format!(
@@ -36,7 +35,7 @@ pub(super) fn known(texts: &TextsById, id: Option<i64>) -> Result<Option<u32>> {
     })
 }
 
-/// Numbers for the texts of a row, and what is made of them.
+/// Distinct combinations of a row's texts, each with a computed value.
 pub(super) struct TextSets<const N: usize, T> {
     numbers: FastMap<[Option<i64>; N], u32>,
     last: Option<([Option<i64>; N], u32)>,
@@ -54,7 +53,7 @@ impl<const N: usize, T> Default for TextSets<N, T> {
 }
 
 impl<const N: usize, T> TextSets<N, T> {
-    /// The number of the texts of a row; of those that were not seen before, `make` says what becomes of them.
+    /// Index of a combination of texts. `make` computes the value of a new one.
     #[inline]
     pub(super) fn number(
         &mut self,

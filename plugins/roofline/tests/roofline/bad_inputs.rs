@@ -243,7 +243,7 @@ fn above_the_roof_is_flagged_and_never_clamped() {
     assert!(out.finding("above_the_roof").is_none());
 }
 
-/// Bytes at a rate between those of two levels lay in the nearer one; just above the farther one, nobody can tell.
+/// A rate between those of two levels means the nearer one. A rate just above the farther one is ambiguous.
 #[test]
 fn the_level_of_memory_is_the_farthest_that_is_fast_enough() {
     // Of a call of 1000 bytes: 10, 50 and 200 GB/s take 100, 20 and 5 ns.
@@ -288,7 +288,7 @@ fn an_empty_run_is_empty() {
     assert!(out.charts.is_empty());
 }
 
-/// Calls of 100 FLOPs and 1000 bytes below 10 GB/s: 100 ns each at the roof.
+/// Calls of 100 FLOPs and 1000 bytes at 10 GB/s: 100 ns each at the roof.
 fn calls(durations: &[i64]) -> Fixture {
     let mut start_ns = 0;
     let call = |(id, dur_ns): (u64, &i64)| {

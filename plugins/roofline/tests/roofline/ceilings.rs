@@ -189,7 +189,7 @@ fn those_used_are_listed_with_the_time_below_them() {
     );
 }
 
-/// Two points, of which memory binds the first and arithmetic the second.
+/// Two points: memory binds the first and arithmetic the second.
 fn doubts(how: Vec<(usize, crate::fixture::How)>) -> (Vec<String>, Vec<String>, Option<String>) {
     let on = |id, name, work: (u64, u64)| crate::fixture::Row {
         backend: Some("avx2"),
@@ -219,7 +219,7 @@ fn doubts(how: Vec<(usize, crate::fixture::How)>) -> (Vec<String>, Vec<String>, 
     )
 }
 
-/// An efficiency is as good as the one ceiling that binds it; the other one does not matter to it.
+/// Only doubt about the ceiling that binds a point affects its efficiency.
 #[test]
 fn a_doubtful_ceiling_is_said_where_it_binds() {
     use crate::fixture::How;

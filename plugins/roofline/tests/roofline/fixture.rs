@@ -7,11 +7,10 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Parts, Table, TableBuilder};
 use trueno_plugin_roofline::Roofline;
 
-/// A row of bricks or kernels.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     pub id: u64,
-    /// Of a brick; the brick of a kernel.
+    /// Parent of a brick, or brick of a kernel.
     pub parent: Option<u64>,
     pub thread: Option<i64>,
     pub device: Option<i64>,
@@ -27,7 +26,7 @@ pub struct Row {
     pub is_invalid: bool,
 }
 
-/// On thread 0.
+/// A row on thread 0.
 pub fn at(id: u64, name: &'static str, start_ns: i64, dur_ns: i64) -> Row {
     Row {
         id,
@@ -89,13 +88,13 @@ impl Row {
     }
 }
 
-/// Level and operation of `DRAM copy_nt`.
+/// Splits `DRAM copy_nt` into level and operation.
 fn level(text: &'static str) -> (&'static str, Option<&'static str>) {
     text.split_once(' ')
         .map_or((text, None), |(level, operation)| (level, Some(operation)))
 }
 
-/// Device, kind, level and perhaps the operation, precision, threads, value, source.
+/// Device, kind, level with an optional operation, precision, threads, value, source.
 pub type Ceiling = (
     &'static str,
     &'static str,
@@ -106,13 +105,12 @@ pub type Ceiling = (
     &'static str,
 );
 
-/// A measured one of one thread.
 pub fn ceiling(kind: &'static str, level: &'static str, value: f64) -> Ceiling {
     let precision = (kind == "compute").then_some("f32");
     ("cpu", kind, level, precision, Some(1), value, "measured")
 }
 
-/// 100 GFLOP/s (AVX2), 10 GB/s (DRAM): the ridge is at 10 FLOP/byte.
+/// 100 GFLOP/s (AVX2) and 10 GB/s (DRAM): the ridge is at 10 FLOP/byte.
 pub fn usual() -> Vec<Ceiling> {
     vec![
         ceiling("compute", "avx2", 100e9),
@@ -120,7 +118,6 @@ pub fn usual() -> Vec<Ceiling> {
     ]
 }
 
-/// Quality of the measurement of a ceiling.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct How {
     pub spread: Option<f64>,
@@ -132,10 +129,10 @@ pub struct How {
 pub struct Fixture {
     pub bricks: Vec<Row>,
     pub kernels: Vec<Row>,
-    /// Kernel or brick, name, value.
+    /// Id of the kernel or brick, name, value.
     pub counters: Vec<(u64, &'static str, f64)>,
     pub ceilings: Vec<Ceiling>,
-    /// Quality of the measurement of ceilings, by their number; the others do not say.
+    /// Quality of measurements, by index of the ceiling. The others have none.
     pub how: Vec<(usize, How)>,
     pub window: Option<(i64, i64)>,
     pub rules: Vec<(&'static str, &'static str)>,
@@ -272,7 +269,6 @@ impl Fixture {
         self.analysed(options, Vec::new())
     }
 
-    /// With tables of other plugins.
     pub fn analyse_beside(&self, others: Vec<TableBuilder>) -> Output {
         self.analysed("{}", others)
     }
@@ -283,7 +279,6 @@ impl Fixture {
         run::<Roofline>(inputs, options).unwrap()
     }
 
-    /// Tables of the run and of the baseline.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         let mut inputs = self.tables("");
         if let Some((from_ns, until_ns)) = self.window {
@@ -306,7 +301,7 @@ impl Fixture {
         inputs
     }
 
-    /// Those that the merging of parts reads beside them.
+    /// The inputs that merging reads besides the parts.
     pub fn inputs_of_merge(&self) -> Vec<TableBuilder> {
         let names = Roofline::MERGE_INPUTS.iter().map(|input| input.name());
         let names: Vec<&str> = names.collect();

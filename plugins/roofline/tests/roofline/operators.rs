@@ -4,7 +4,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::fixture::{Fixture, at, lines, usual};
 
-/// Two shapes of a device: one at a tenth of its roof, one above it.
+/// Two shapes on a device: one at a tenth of its roof, one above it.
 fn operators() -> Vec<TableBuilder> {
     let none: [Option<&str>; 2] = [None, None];
     let shapes = Table::build("operators")

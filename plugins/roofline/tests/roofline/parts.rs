@@ -6,7 +6,7 @@ use trueno_plugin_roofline::Roofline;
 
 use crate::fixture::{Ceiling, Fixture, Row, at, ceiling};
 
-/// Work of a rank: its rows have ids of their own, and kernels may name its bricks.
+/// Rows of a rank with ids of their own. Kernels may refer to its bricks.
 #[derive(Clone, Debug)]
 struct Rank {
     bricks: Vec<Row>,
@@ -14,7 +14,6 @@ struct Rank {
     counters: Vec<(u64, &'static str, f64)>,
 }
 
-/// Puts the rank in the upper bits.
 fn numbered(mut row: Row, rank: u64, id: u64) -> Row {
     let place = |number: i64| (rank as i64) << 16 | number;
     row.id = rank << 48 | id;
@@ -114,7 +113,6 @@ fn ceilings() -> Vec<Ceiling> {
     ]
 }
 
-/// Of each rank, and of all of them.
 fn fixtures(
     ranks: &[Rank],
     window: Option<(i64, i64)>,
@@ -173,7 +171,6 @@ fn part_of(fixture: &Fixture, options: &str) -> Output {
     part::<Roofline>(fixture.inputs(), options).unwrap()
 }
 
-/// The final merging, or another.
 fn merged(parts: &[Output], whole: &Fixture, options: &str, is_final: bool) -> Output {
     merge::<Roofline>(parts, whole.inputs_of_merge(), options, is_final).unwrap()
 }
@@ -199,7 +196,7 @@ proptest! {
     }
 }
 
-/// All of it; figures that are no numbers are equal there.
+/// The whole output as text, in which NaNs are equal.
 fn text(output: &Output) -> String {
     format!("{output:?}")
 }
@@ -229,7 +226,7 @@ fn ranks_without_rows_have_empty_parts() {
     assert_eq!(merged(&parts, &whole, "{}", true), whole.analyse());
 }
 
-/// A hundred times 2^62 FLOPs are more than 64 bits, and each adds less than a double of the sum can tell.
+/// A hundred times 2^62 FLOPs need more than 64 bits, and a double of that size cannot represent the 4096 single FLOPs.
 #[test]
 fn sums_are_exact_however_large_they_are() {
     let run = |flops: &[u64]| Fixture {

@@ -444,7 +444,7 @@ fn row() -> impl Strategy<Value = Row> {
 }
 
 proptest! {
-    /// Every row is in a point or has a reason, by brute force.
+    /// Reference implementation: every row is in a point or has a reason.
     #[test]
     fn nothing_vanishes(rows in prop::collection::vec(row(), 0..60)) {
         let mut rows = rows;

@@ -2,8 +2,7 @@
 
 use crate::fixture::{Fixture, Row, at, ceiling, lines};
 
-/// The run that `recorder/examples/at_the_roof.rs` records: a triad over `n` doubles and `n` fused operations in
-/// f32, in `dur_ns`.
+/// The run that `recorder/examples/at_the_roof.rs` records: a triad over `n` doubles in `dur_ns`.
 fn triad(id: u64, n: u64, dur_ns: i64) -> Row {
     at(id, "triad", 0, dur_ns)
         .work(2 * n, 24 * n)
@@ -14,7 +13,7 @@ fn fma(id: u64, n: u64, dur_ns: i64) -> Row {
     at(id, "fma", 0, dur_ns).work(2 * n, 64).backend("avx512")
 }
 
-/// 40 GB/s by plain loops, 60 GB/s by streaming stores, 250 GFLOP/s.
+/// Runs the plugin with 40 GB/s for plain loops, 60 GB/s for streaming stores and 250 GFLOP/s.
 fn placed(kernels: Vec<Row>) -> Vec<String> {
     let run = Fixture {
         kernels,
@@ -52,7 +51,7 @@ fn a_triad_and_a_loop_of_fma_have_their_own_roofs() {
     );
 }
 
-/// Said with the backend, a precision is not assumed, and the ceiling is its own.
+/// A precision in the backend is not assumed, and it has its own ceiling.
 #[test]
 fn a_loop_of_fma_in_f64_has_the_roof_of_f64() {
     let of_f64 = |backend| {

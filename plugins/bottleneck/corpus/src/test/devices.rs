@@ -9,7 +9,7 @@ const MS: i64 = 1_000_000;
 const KB: i64 = 1_000;
 const MB: i64 = 1_000_000;
 
-/// Neither old nor new.
+/// Between `OLD` and `NEW` of the validation corpus.
 const MIDDLE: Speed = Speed {
     launch_ns: 6_500,
     latency_ns: 5_000,

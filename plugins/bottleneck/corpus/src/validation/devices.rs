@@ -28,7 +28,6 @@ pub const NEW: Speed = Speed {
     seed: 4_242,
 };
 
-/// 3 MB up for 150 µs of work, from pageable memory.
 pub fn upload_dominates() -> String {
     device_steps(OLD, 200, |m, _| {
         m.copy(Way::Up, 20, 3 * MB, false);
@@ -36,7 +35,7 @@ pub fn upload_dominates() -> String {
     })
 }
 
-/// Results of each step are copied down on the stream that computes.
+/// Copies the results of each step down on the compute stream.
 pub fn gradients_down() -> String {
     device_steps(NEW, 12, |m, _| {
         m.launch("backward", 3, 4 * MS, 2_000);
@@ -44,7 +43,6 @@ pub fn gradients_down() -> String {
     })
 }
 
-/// Copies nearly as long as the kernels, beside them.
 pub fn copy_engine_busy() -> String {
     device_steps(NEW, 45, |m, _| {
         m.copy(Way::Up, 14, 24 * MB, true);
@@ -62,7 +60,7 @@ pub fn one_big_upload() -> String {
     m.trace()
 }
 
-/// Short kernels of three kinds from a slow host.
+/// A slow host launches short kernels of three kinds.
 pub fn norm_chain() -> String {
     device_steps(OLD, 1_500, |m, n| {
         m.launch(
@@ -74,7 +72,7 @@ pub fn norm_chain() -> String {
     })
 }
 
-/// A framework that is slower than two streams.
+/// A framework whose launches are slower than the work of two streams.
 pub fn two_tiny_streams() -> String {
     device_steps(NEW, 900, |m, n| {
         m.host("aten::linear", 12 * US);
@@ -82,7 +80,7 @@ pub fn two_tiny_streams() -> String {
     })
 }
 
-/// Next to nothing, slowly, and soon over.
+/// Slow launches of tiny work, but few of them.
 pub fn short_and_tiny() -> String {
     device_steps(OLD, 64, |m, _| {
         m.host("aten::mul_", 18 * US);
@@ -90,12 +88,10 @@ pub fn short_and_tiny() -> String {
     })
 }
 
-/// The host is always a little ahead.
 pub fn just_longer_than_launches() -> String {
     device_steps(OLD, 1_200, |m, _| _ = m.launch("rope", 20, 14 * US, 700))
 }
 
-/// 200 launches at a time, and a wait behind them.
 pub fn batches_of_launches() -> String {
     device_steps(NEW, 14, |m, _| {
         for _ in 0..200 {
@@ -106,7 +102,6 @@ pub fn batches_of_launches() -> String {
     })
 }
 
-/// Two kernels, a wait, two kernels.
 pub fn sync_each_pair() -> String {
     device_steps(OLD, 350, |m, _| {
         m.launch("predict", 20, 20 * US, 800);
@@ -115,7 +110,7 @@ pub fn sync_each_pair() -> String {
     })
 }
 
-/// Convergence is asked for after every third kernel.
+/// Tests for convergence after every third kernel.
 pub fn flag_polled() -> String {
     device_steps(NEW, 300, |m, _| {
         for _ in 0..3 {
@@ -125,7 +120,7 @@ pub fn flag_polled() -> String {
     })
 }
 
-/// A token is chosen on the host: a few numbers down, a few up, before each pass.
+/// The host chooses each token: a few numbers down and a few up before each pass.
 pub fn token_by_token() -> String {
     device_steps(NEW, 250, |m, _| {
         m.copy(Way::Up, 5, 2 * KB, false);
@@ -137,7 +132,7 @@ pub fn token_by_token() -> String {
     })
 }
 
-/// Labels from pageable memory, little beside the work.
+/// Uploads labels from pageable memory, short compared with the work.
 pub fn labels_uploaded() -> String {
     device_steps(OLD, 60, |m, _| {
         m.copy(Way::Up, 20, 40 * KB, false);
@@ -147,7 +142,6 @@ pub fn labels_uploaded() -> String {
     })
 }
 
-/// Five waits in all.
 pub fn sync_each_epoch() -> String {
     device_steps(OLD, 5, |m, _| {
         for _ in 0..100 {
@@ -157,7 +151,6 @@ pub fn sync_each_epoch() -> String {
     })
 }
 
-/// The host waits most of the time, and the device never.
 pub fn event_of_the_step_before() -> String {
     let mut m = Machine::new(OLD);
     let mut before_ns = m.now_ns;
@@ -170,7 +163,7 @@ pub fn event_of_the_step_before() -> String {
     m.trace()
 }
 
-/// Results of the device are looked through before it may go on.
+/// The host examines the results before the device may continue.
 pub fn beam_between() -> String {
     device_steps(NEW, 80, |m, _| {
         let end_ns = m.launch("decode_step", 2, 1_400 * US, 1_056);
@@ -179,7 +172,6 @@ pub fn beam_between() -> String {
     })
 }
 
-/// A plan for ten kernels at a time.
 pub fn plan_then_run() -> String {
     device_steps(OLD, 12, |m, _| {
         m.host("plan", 5 * MS);
@@ -190,7 +182,7 @@ pub fn plan_then_run() -> String {
     })
 }
 
-/// Work of the host that always finds a full queue.
+/// The host works, but the device's queue is always full.
 pub fn books_kept_beside() -> String {
     device_steps(NEW, 70, |m, _| {
         m.launch("decode_step", 2, 1_500 * US, 1_056);
@@ -198,7 +190,6 @@ pub fn books_kept_beside() -> String {
     })
 }
 
-/// Workers that cannot keep up.
 pub fn workers_too_slow() -> String {
     device_steps(OLD, 15, |m, _| {
         m.host(
@@ -211,7 +202,6 @@ pub fn workers_too_slow() -> String {
     })
 }
 
-/// The loader needs time, and the device has enough to do.
 pub fn loader_beside_device() -> String {
     device_steps(NEW, 40, |m, _| {
         m.host(
@@ -231,7 +221,6 @@ pub fn heavy_stream_of_three() -> String {
     })
 }
 
-/// One of two devices has most of it.
 pub fn heavy_device() -> String {
     device_steps(NEW, 80, |m, n| {
         m.device = i64::from(n % 10 < 3);
@@ -245,12 +234,10 @@ pub fn three_even_streams() -> String {
     })
 }
 
-/// Eight blocks on a device that holds hundreds.
 pub fn eight_blocks() -> String {
     device_steps(OLD, 500, |m, _| _ = m.launch("gemv_t", 20, 60 * US, 8))
 }
 
-/// A kernel of one block now and then.
 pub fn small_grids_are_rare() -> String {
     device_steps(OLD, 300, |m, n| {
         if n % 30 == 7 {
@@ -261,7 +248,7 @@ pub fn small_grids_are_rare() -> String {
     })
 }
 
-/// 1.5 MB, up and down again, with a little work between.
+/// 1.5 MB up and down again, with a little work between.
 pub fn thirty_seven_round_trips() -> String {
     device_steps(OLD, 37, |m, _| {
         m.copy(Way::Up, 20, 1_500 * KB, false);
@@ -270,7 +257,6 @@ pub fn thirty_seven_round_trips() -> String {
     })
 }
 
-/// Two tensors of two sizes, in turn.
 pub fn two_tensors_back_and_forth() -> String {
     device_steps(NEW, 250, |m, n| {
         let bytes = if n % 2 == 0 { 9 * MB } else { 2 * MB };
@@ -281,7 +267,6 @@ pub fn two_tensors_back_and_forth() -> String {
     })
 }
 
-/// Frames of sizes of their own, which the host makes and consumes.
 pub fn frames_in_and_out() -> String {
     let mut chance = Chance(905);
     let mut m = Machine::new(NEW);
@@ -296,7 +281,6 @@ pub fn frames_in_and_out() -> String {
     m.trace()
 }
 
-/// A second and more before the first kernel.
 pub fn context_and_modules() -> String {
     let mut m = Machine::new(OLD);
     m.call("cuCtxCreate_v2", 900 * MS);
@@ -308,7 +292,6 @@ pub fn context_and_modules() -> String {
     m.trace()
 }
 
-/// 25 ms of 1.2 s.
 pub fn quick_context() -> String {
     let mut m = Machine::new(NEW);
     m.call("cudaFree", 25 * MS);
@@ -319,7 +302,7 @@ pub fn quick_context() -> String {
     m.trace()
 }
 
-/// Copies beside kernels in both directions, launches ahead, large grids.
+/// Copies overlap kernels in both directions, launches run ahead and grids are large.
 pub fn double_buffered() -> String {
     device_steps(NEW, 120, |m, _| {
         m.copy(Way::Up, 14, 5 * MB, true);

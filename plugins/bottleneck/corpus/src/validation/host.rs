@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::host::{recorder, work};
 use crate::steps::{Chance, brick, steps};
 
-/// Fetched and read, then used.
 pub fn minibatches_fetched(path: &Path) {
     steps(path, 18, |rec, _| {
         brick(rec, "fetch minibatch", 2_600);
@@ -15,7 +14,7 @@ pub fn minibatches_fetched(path: &Path) {
     });
 }
 
-/// A fortieth of the step.
+/// Reading takes a fortieth of the step.
 pub fn quick_read(path: &Path) {
     steps(path, 22, |rec, _| {
         brick(rec, "read batch", 60);
@@ -24,7 +23,7 @@ pub fn quick_read(path: &Path) {
     });
 }
 
-/// 300 µs of fixed cost, and rows of 1.5 µs, of which there are a few.
+/// A call costs 300 µs plus 1.5 µs for each of a few rows.
 pub fn few_rows(path: &Path) {
     let mut chance = Chance(31);
     steps(path, 90, |rec, _| {
@@ -35,7 +34,6 @@ pub fn few_rows(path: &Path) {
     });
 }
 
-/// Hardly any fixed cost.
 pub fn by_the_row(path: &Path) {
     let mut chance = Chance(32);
     steps(path, 75, |rec, _| {
@@ -53,7 +51,6 @@ fn mixed(mut state: u64, rounds: u64) -> u64 {
     state
 }
 
-/// A brick around each look into a table.
 pub fn lookups(path: &Path) {
     let rec = recorder(path);
     let mut state = 1;
@@ -65,7 +62,7 @@ pub fn lookups(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A brick around each pixel, in one around each row.
+/// A brick around each pixel, inside a brick around each row.
 pub fn pixels_in_rows(path: &Path) {
     let rec = recorder(path);
     let mut state = 1;
@@ -80,7 +77,6 @@ pub fn pixels_in_rows(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Many calls of 40 µs.
 pub fn tile_rows(path: &Path) {
     let rec = recorder(path);
     for _ in 0..6_000 {
@@ -89,7 +85,6 @@ pub fn tile_rows(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Tiny calls in a program that has other things to do.
 pub fn tiny_beside_work(path: &Path) {
     let rec = recorder(path);
     for _ in 0..30 {
@@ -102,7 +97,6 @@ pub fn tiny_beside_work(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A table of three layers that is the same in each step.
 pub fn bias_again(path: &Path) {
     steps(path, 12, |rec, n| {
         for layer in 0..3_u32 {
@@ -121,7 +115,7 @@ pub fn bias_again(path: &Path) {
     });
 }
 
-/// Another result in each step, but made twice in each.
+/// The result differs in each step, but each step computes it twice.
 pub fn twice_a_step(path: &Path) {
     steps(path, 25, |rec, n| {
         for _ in 0..2 {
@@ -135,7 +129,6 @@ pub fn twice_a_step(path: &Path) {
     });
 }
 
-/// Two of thirty results happen to agree.
 pub fn same_by_chance(path: &Path) {
     steps(path, 30, |rec, n| {
         let _b = rec.brick("pick token");
@@ -145,7 +138,7 @@ pub fn same_by_chance(path: &Path) {
     });
 }
 
-/// The same again, for a hundredth of the step.
+/// The same result again, but it takes only a hundredth of the step.
 pub fn not_worth_keeping(path: &Path) {
     steps(path, 30, |rec, n| {
         {
@@ -159,7 +152,6 @@ pub fn not_worth_keeping(path: &Path) {
     });
 }
 
-/// Compiled before the first of many short steps.
 pub fn compiled_first(path: &Path) {
     let rec = recorder(path);
     {
@@ -173,7 +165,6 @@ pub fn compiled_first(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A first step that is a little longer.
 pub fn brief_warm_up(path: &Path) {
     let rec = recorder(path);
     {
@@ -187,7 +178,7 @@ pub fn brief_warm_up(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Three kinds of work in turn, of which nothing is wrong.
+/// Three kinds of work in turn without a bottleneck.
 pub fn plain_steps(path: &Path) {
     steps(path, 40, |rec, _| {
         brick(rec, "attention", 900);

@@ -22,7 +22,7 @@ fn steps(path: &Path, number: u64, mut step: impl FnMut(&Recorder, u64)) {
     rec.finish().expect("the recording ends");
 }
 
-/// 256 KB stay of each request; what else it takes, differs and comes back.
+/// Each request leaks 256 KB; its other allocations vary in size and are freed.
 pub fn leak_among_noise(path: &Path) {
     let mut chance = Chance(5);
     steps(path, 80, |rec, n| {
@@ -33,7 +33,6 @@ pub fn leak_among_noise(path: &Path) {
     });
 }
 
-/// 16 MB more every ten requests.
 pub fn grows_in_steps(path: &Path) {
     steps(path, 90, |rec, n| {
         if n % 10 == 4 {
@@ -42,7 +41,7 @@ pub fn grows_in_steps(path: &Path) {
     });
 }
 
-/// Grows for six requests, and is emptied.
+/// Grows for six requests, then is emptied.
 pub fn saw_tooth(path: &Path) {
     steps(path, 66, |rec, n| {
         rec.allocation("young", 4 * MB, 0x8000_0000 + (n % 6) * 0x80_0000);
@@ -54,7 +53,7 @@ pub fn saw_tooth(path: &Path) {
     });
 }
 
-/// A pool is filled by the first fifteen, and is full.
+/// The first fifteen requests fill a pool.
 pub fn ramp_then_flat(path: &Path) {
     steps(path, 80, |rec, n| {
         if n < 15 {
@@ -63,7 +62,6 @@ pub fn ramp_then_flat(path: &Path) {
     });
 }
 
-/// Live memory goes up and down, without a trend.
 pub fn noise_only(path: &Path) {
     let mut chance = Chance(6);
     let mut held = 0;
@@ -76,7 +74,7 @@ pub fn noise_only(path: &Path) {
     });
 }
 
-/// Blocks of several sizes side by side, of which some are freed.
+/// Allocates blocks of several sizes side by side, then frees those that `freed` selects.
 fn blocks(path: &Path, number: u64, seed: u64, freed: impl Fn(u64) -> bool) {
     let mut chance = Chance(seed);
     let mut at = 0x2000_0000_u64;
@@ -110,7 +108,6 @@ pub fn three_of_five_freed(path: &Path) {
     blocks(path, 3_000, 17, |n| matches!(n % 5, 0 | 2 | 3));
 }
 
-/// Long-lived keys between short-lived values.
 pub fn two_lifetimes(path: &Path) {
     let rec = recorder(path);
     let value = 96 * KB;
@@ -133,7 +130,6 @@ pub fn two_lifetimes(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Free memory lies in one piece behind the live blocks.
 pub fn tail_freed(path: &Path) {
     blocks(path, 2_000, 18, |n| n >= 800);
 }

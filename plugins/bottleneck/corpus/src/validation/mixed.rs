@@ -11,7 +11,6 @@ const US: i64 = 1_000;
 const MS: i64 = 1_000_000;
 const MB: i64 = 1_000_000;
 
-/// The device waits for its input, and then for each of many launches.
 pub fn loader_and_tiny_kernels() -> String {
     let mut m = Machine::new(OLD);
     for _ in 0..16 {
@@ -27,7 +26,6 @@ pub fn loader_and_tiny_kernels() -> String {
     m.trace()
 }
 
-/// Slow to load, and keeps what it loaded.
 pub fn loader_and_leak(path: &Path) {
     let rec = recorder(path);
     for n in 0..40_u64 {
@@ -43,7 +41,6 @@ pub fn loader_and_leak(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A mask that is made again in each step, before work that is not shared out evenly.
 pub fn slow_part_and_mask(path: &Path) {
     let rec = recorder(path);
     for n in 0..12_u64 {
@@ -60,7 +57,6 @@ pub fn slow_part_and_mask(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A long start, and then copies in front of every kernel.
 pub fn cold_and_copying() -> String {
     let mut m = Machine::new(NEW);
     m.call("cudaFree", 120 * MS);

@@ -13,7 +13,7 @@ pub mod threads;
 
 use super::{Case, Make::Recorded, Make::Simulated, cases, is, near};
 
-/// Value of `Case::not` for a program of which nothing is to be found.
+/// Value of `Case::not` for a program without any bottleneck.
 pub const ANY: &str = "any";
 
 pub const CASES: &[Case] = cases! {

@@ -11,7 +11,6 @@ use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 use crate::host::{recorder, work};
 use crate::steps::Chance;
 
-/// Work of a loop in a round.
 struct Work {
     name: &'static str,
     flops: u64,
@@ -48,7 +47,7 @@ fn roofs(rec: &Recorder, flops_per_s: f64, bytes_per_s: f64) {
     });
 }
 
-/// Records a loop, and roofs `compute` and `memory` times above it.
+/// Records a loop with roofs `compute` and `memory` times the rates that it reached.
 fn below(
     path: &Path,
     number: u64,
@@ -79,12 +78,12 @@ fn sum_of(values: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
-/// One vector in, a number out: nine tenths of the memory's roof.
+/// Sums a vector at nine tenths of the memory roof.
 pub fn sum_up(path: &Path) {
     summed_at(path, "sum up", 1.1);
 }
 
-/// The same with the memory's roof `above` times as high.
+/// The same with the memory roof at `above` times the measured rate.
 pub fn summed_at(path: &Path, name: &'static str, above: f64) {
     let values = vec![0.5_f32; LONG];
     let work = Work {
@@ -98,7 +97,7 @@ pub fn summed_at(path: &Path, name: &'static str, above: f64) {
     });
 }
 
-/// `f32` in, `f64` out: over three quarters of the memory's roof.
+/// Converts `f32` to `f64` at over three quarters of the memory roof.
 pub fn widen(path: &Path) {
     let (from, mut to) = (vec![0.5_f32; LONG / 2], vec![0.0_f64; LONG / 2]);
     let work = Work {
@@ -115,7 +114,7 @@ pub fn widen(path: &Path) {
     });
 }
 
-/// One number of nine: a quarter of the memory's roof.
+/// Reads every ninth number, at a quarter of the memory roof.
 pub fn every_ninth(path: &Path) {
     let values = vec![0.5_f32; LONG];
     let number = LONG as u64 / 9;
@@ -141,7 +140,7 @@ fn product(of: &mut [f32; 4_096], a: &[f32; 4_096], b: &[f32; 4_096]) {
     }
 }
 
-/// A product of matrices in the first-level cache: near the roof.
+/// A matrix product in the first-level cache, near the roof.
 pub fn small_product(path: &Path) {
     let (a, b, mut c) = ([0.5; 4_096], [0.25; 4_096], [0.0; 4_096]);
     let work = Work {
@@ -188,12 +187,12 @@ fn horner_rounds() -> impl FnMut() {
     }
 }
 
-/// A polynomial of degree eight: over three quarters of the roof.
+/// A polynomial of degree eight at over three quarters of the roof.
 pub fn horner(path: &Path) {
     horner_at(path, 1.3);
 }
 
-/// The same with the roof of computing `above` times as high.
+/// The same with the compute roof at `above` times the measured rate.
 pub fn horner_at(path: &Path, above: f64) {
     below(
         path,
@@ -204,7 +203,7 @@ pub fn horner_at(path: &Path, above: f64) {
     );
 }
 
-/// The same where the machine can do three times as much.
+/// The same on a machine that is three times as fast.
 pub fn a_third_of_the_roof(path: &Path) {
     horner_at(path, 3.0);
 }
@@ -219,12 +218,12 @@ fn parity(words: &[u32]) -> u32 {
     odd
 }
 
-/// Bit by bit what an instruction does: a twelfth of the roof.
+/// Computes bit by bit what one instruction can do, at a twelfth of the roof.
 pub fn bit_by_bit(path: &Path) {
     parity_at(path, 12.0);
 }
 
-/// The same with the roof `above` times as high.
+/// The same with the compute roof at `above` times the measured rate.
 pub fn parity_at(path: &Path, above: f64) {
     let words = vec![0xA5A5_5A5A_u32; 40_000];
     let work = Work {
@@ -238,7 +237,6 @@ pub fn parity_at(path: &Path, above: f64) {
     });
 }
 
-/// The same for a moment, in a run that does something else.
 pub fn bad_but_brief(path: &Path) {
     let words = vec![0xA5A5_5A5A_u32; 400];
     let bits = Work {
@@ -259,7 +257,7 @@ pub fn bad_but_brief(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Binary search for many keys in a long sorted list: each look decides on the next.
+/// Binary searches in a long sorted list: each access depends on the one before.
 pub fn search_keys(path: &Path) {
     let list: Vec<u32> = (0..20 << 20).map(|n| n * 3).collect();
     let mut chance = Chance(99);
@@ -280,12 +278,12 @@ pub fn search_keys(path: &Path) {
     });
 }
 
-/// Down a tree of which each node names the next.
+/// Descends a tree in which each node holds the index of the next.
 pub fn descend_tree(path: &Path) {
     chased(path, "descend tree", 12 << 20, 25.0);
 }
 
-/// The same through `nodes` nodes, with the memory's roof `above` times as high.
+/// The same through `nodes` nodes, with the memory roof at `above` times the measured rate.
 pub fn chased(path: &Path, name: &'static str, nodes: usize, above: f64) {
     let mut chance = Chance(123);
     let next: Vec<[u32; 2]> = (0..nodes)
@@ -311,7 +309,8 @@ pub fn chased(path: &Path, name: &'static str, nodes: usize, above: f64) {
     });
 }
 
-/// A long vector moved, with one in 64 numbers summed up, then a polynomial of a few numbers, in turn and for as long.
+/// Alternates between moving a long vector, with one in 64 numbers summed, and a polynomial of a few numbers, for
+/// equal times.
 pub fn both_roofs(path: &Path) {
     let (values, mut to) = (vec![0.5_f32; LONG], vec![0.0_f32; LONG]);
     let moved = Work {

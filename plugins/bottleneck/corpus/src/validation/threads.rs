@@ -8,14 +8,12 @@ use trueno_recorder::SpanId;
 use crate::host::recorder;
 use crate::threads::{rounds, sleep};
 
-/// Next to nothing for two workers, and a wait for both.
 pub fn rounds_of_nothing(path: &Path) {
     let rec = recorder(path);
     rounds(&rec, 500, &["left", "right"], |_, _| 0);
     rec.finish().expect("the recording ends");
 }
 
-/// 20 ms each.
 pub fn long_rounds(path: &Path) {
     let rec = recorder(path);
     rounds(&rec, 8, &["left", "right"], |_, _| 20_000);
@@ -32,17 +30,14 @@ fn merged(path: &Path, map_micros: u64, merge_micros: u64) {
     rec.finish().expect("the recording ends");
 }
 
-/// Sorted side by side, merged alone.
 pub fn merge_alone(path: &Path) {
     merged(path, 3_000, 9_000);
 }
 
-/// The same with a merge that is soon done.
 pub fn short_merge(path: &Path) {
     merged(path, 12_000, 300);
 }
 
-/// Two loaders on threads of their own, which together are too slow.
 pub fn prefetch_too_slow(path: &Path) {
     let rec = recorder(path);
     let epoch = rec.brick("epoch");
@@ -79,7 +74,6 @@ pub fn prefetch_too_slow(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// One of two halves is more than twice the other.
 pub fn big_half(path: &Path) {
     let rec = recorder(path);
     rounds(&rec, 10, &["low half", "high half"], |_, index| {
@@ -88,7 +82,7 @@ pub fn big_half(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Who is late is decided anew in each round.
+/// A random thread is late in each round.
 pub fn straggler_by_chance(path: &Path) {
     let rec = recorder(path);
     let names = ["w 0", "w 1", "w 2", "w 3", "w 4", "w 5"];
@@ -99,7 +93,7 @@ pub fn straggler_by_chance(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// 4 ms, give or take a twentieth.
+/// Five tasks of 4 ms ± 5 %.
 pub fn five_alike(path: &Path) {
     let rec = recorder(path);
     let names = ["w 0", "w 1", "w 2", "w 3", "w 4"];
@@ -109,7 +103,7 @@ pub fn five_alike(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// A thread that writes a journal for as long as the program runs, beside two that are waited for.
+/// A journal thread runs as long as the program, but the program waits only for two other threads.
 pub fn nobody_waits_for_the_slow_one(path: &Path) {
     let rec = recorder(path);
     std::thread::scope(|scope| {
@@ -125,7 +119,6 @@ pub fn nobody_waits_for_the_slow_one(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Even work and little else.
 pub fn even_and_long(path: &Path) {
     let rec = recorder(path);
     for _ in 0..3 {

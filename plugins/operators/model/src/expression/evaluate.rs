@@ -7,10 +7,9 @@ use super::functions::call;
 use super::parse::{Expression, Fold, Operator};
 use crate::signature::Signature;
 
-/// Steps of one signature: ranges within ranges end here.
+/// Limit of evaluation steps per signature, mainly for nested ranges.
 const MAX_STEPS: u32 = 200_000;
 
-/// Formulas of one rule being evaluated, with the values that their names have by now.
 pub(crate) struct Evaluation<'a> {
     signature: &'a Signature,
     values: Vec<Value>,
@@ -26,12 +25,11 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// Gives the next name its value.
     pub(crate) fn define(&mut self, value: Value) {
         self.values.push(value);
     }
 
-    /// The value of a formula.
+    /// Evaluates a formula.
     ///
     /// # Errors
     /// The reason why it has none.

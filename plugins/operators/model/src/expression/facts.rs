@@ -8,13 +8,12 @@ pub(super) fn too_large() -> String {
     "a number beyond 2^127".to_owned()
 }
 
-/// The operand that a value means.
 pub(super) fn operand_index(value: &Value) -> Result<usize, String> {
     let number = value.integer()?;
     usize::try_from(number).map_err(|_| format!("there is no operand {number}"))
 }
 
-/// The dimension that a number means, from the end when negative.
+/// Converts a number to a dimension index; negative numbers count from the end.
 pub(super) fn dimension(tensor: &Tensor, number: i128) -> Result<usize, String> {
     let rank = tensor.dims.len();
     let at = if number < 0 {
@@ -28,10 +27,9 @@ pub(super) fn dimension(tensor: &Tensor, number: i128) -> Result<usize, String> 
         .ok_or_else(|| format!("a tensor of {rank} dimensions has no dimension {number}"))
 }
 
-/// A signature that is asked for facts.
 pub(super) struct Facts<'a>(pub(super) &'a Signature);
 
-/// Product of the dimensions from one to before another.
+/// Product of the dimensions `from..to`.
 pub(super) fn product_of(dims: &[u64], from: i128, to: i128) -> Result<i128, String> {
     let rank = dims.len();
     let bound = |number: i128| {
@@ -71,7 +69,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// The tensors of a list, or the one tensor.
+    /// The tensors of a list, or the single tensor.
     pub(super) fn tensors(&self, at: usize) -> Result<&'a [Tensor], String> {
         match self.operand(at) {
             Some(Operand::Tensor(tensor)) => Ok(std::slice::from_ref(tensor)),
@@ -169,9 +167,9 @@ impl<'a> Facts<'a> {
         Tensor::dense(shape).elements()
     }
 
-    /// The type of the result of mixing operands: tensors with dimensions outrank those without, and these outrank
-    /// scalars, but for a higher kind of number. A `double` without dimensions is a number of the program itself, which
-    /// PyTorch takes as its default float where whole numbers meet it.
+    /// Result type of mixed operands, as PyTorch promotes them: tensors with dimensions outrank those without,
+    /// which outrank scalars, unless the lower one has a higher kind of number. A `double` without dimensions
+    /// is a Python number. Mixed with integers, PyTorch treats it as its default float type.
     pub(super) fn promoted(&self, arguments: &[Value]) -> Result<ElementType, String> {
         let mut by_rank: [Option<ElementType>; 3] = [None; 3];
         for argument in arguments {
@@ -226,7 +224,6 @@ impl<'a> Facts<'a> {
         Tensor::dense(left).elements()
     }
 
-    /// The recorded value of an operand that is no tensor.
     pub(super) fn concrete(&self, at: usize) -> Result<Option<Value>, String> {
         match self.operand(at) {
             Some(Operand::Scalar(concrete)) => Ok(Value::from_concrete(concrete)),

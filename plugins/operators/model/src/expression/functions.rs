@@ -32,7 +32,7 @@ use super::facts::{Facts, dimension, operand_index, product_of};
 use crate::element_type::{ElementType, NumberKind, Precision};
 use crate::signature::{Signature, Tensor};
 
-/// Functions by their names, with the least and the most arguments.
+/// Functions by name, with the smallest and largest number of arguments.
 const TABLE: [(&str, Function, usize, usize); 37] = [
     ("is_present", Function::IsPresent, 1, 1),
     ("is_tensor", Function::IsTensor, 1, 1),
@@ -73,7 +73,6 @@ const TABLE: [(&str, Function, usize, usize); 37] = [
     ("result_product", Function::ResultProduct, 2, 2),
 ];
 
-/// A function of the language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Function {
     IsPresent,
@@ -121,14 +120,12 @@ impl Function {
         Some(entry.1)
     }
 
-    /// The least and the most arguments.
     pub(super) fn arity(self) -> (usize, usize) {
         let entry = TABLE.iter().find(|(_, function, ..)| *function == self);
         entry.map_or((0, 0), |&(_, _, least, most)| (least, most))
     }
 }
 
-/// The value of a call.
 pub(super) fn call(
     function: Function,
     arguments: &[Value],
@@ -247,7 +244,7 @@ pub(super) fn call(
     }
 }
 
-/// Quotient and remainder, the quotient rounded down, of a division by a positive number.
+/// Quotient, rounded down, and remainder of a division by a positive number.
 fn divide(left: i128, right: i128) -> Result<(i128, i128), String> {
     if right <= 0 {
         return Err(format!("{left} divided by {right}"));

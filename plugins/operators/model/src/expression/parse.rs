@@ -3,7 +3,6 @@
 use super::functions::Function;
 use super::tokens::{Placed, Token, tokens};
 
-/// Parentheses, lists and calls within one another.
 const MAX_DEPTH: usize = 40;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -12,18 +11,17 @@ pub(crate) enum Expression {
     Text(String),
     Bool(bool),
     List(Vec<Expression>),
-    /// A named value, by its place among those in scope.
+    /// A name, by its index among the names in scope.
     Named(usize),
     Negate(Box<Expression>),
     Not(Box<Expression>),
     Binary(Operator, Box<Expression>, Box<Expression>),
     If(Box<[Expression; 3]>),
     Call(Function, Vec<Expression>),
-    /// Sum or product of a formula over a range of whole numbers.
+    /// Sum or product of a formula over a range of integers.
     Over(Fold, Box<[Expression; 3]>),
 }
 
-/// Operators between two formulas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operator {
     Add,
@@ -40,25 +38,23 @@ pub(crate) enum Operator {
     Or,
 }
 
-/// Ways to fold the values of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fold {
     Sum,
     Product,
 }
 
-/// Fault in a formula.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("column {column}: expected {expected}, found {found}")]
 pub(crate) struct ParseError {
-    /// Column of the fault, from 1.
+    /// Counted from 1.
     pub(crate) column: usize,
     pub(crate) expected: String,
     pub(crate) found: String,
 }
 
 impl Expression {
-    /// The formula of a text in which these names have values.
+    /// Parses a formula in which `names` may be used.
     pub(crate) fn parse(text: &str, names: &[String]) -> Result<Self, ParseError> {
         let mut parser = Parser::new(text, names)?;
         let expression = parser.whole()?;
@@ -66,7 +62,7 @@ impl Expression {
         Ok(expression)
     }
 
-    /// The name and the formula of `name = formula`.
+    /// Parses `name = formula`.
     pub(crate) fn parse_definition(
         text: &str,
         names: &[String],
@@ -88,7 +84,6 @@ impl Expression {
     }
 }
 
-/// Words of the language itself.
 const RESERVED: [&str; 10] = [
     "and",
     "or",
@@ -177,7 +172,6 @@ impl Parser {
         self.expected("an operator or the end")
     }
 
-    /// A name that is given a value.
     fn new_name(&mut self) -> Result<String, ParseError> {
         let Token::Word(word) = self.token() else {
             return self.expected("a name");
@@ -355,7 +349,7 @@ impl Parser {
         })
     }
 
-    /// `sum_over(name, from, to, formula)`: the name goes from `from` to `to`, without `to`.
+    /// Parses `sum_over(name, from, to, formula)`; the range excludes `to`.
     fn over(&mut self, fold: Fold) -> Result<Expression, ParseError> {
         self.advance();
         self.sign("(")?;
@@ -373,7 +367,7 @@ impl Parser {
         Ok(Expression::Over(fold, Box::new([from, to, body])))
     }
 
-    /// Formulas up to a closing sign.
+    /// Parses a comma-separated list up to `close`.
     fn several(&mut self, close: &str) -> Result<Vec<Expression>, ParseError> {
         let mut several = Vec::new();
         if self.takes_sign(close) {

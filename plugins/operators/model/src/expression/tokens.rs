@@ -2,10 +2,9 @@
 
 use super::ParseError;
 
-/// Tokens of one formula: deeper trees would not fit on a small stack.
+/// Limit of tokens per formula: deeper trees could overflow a small stack.
 const MAX_TOKENS: usize = 500;
 
-/// One word or sign.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Number(i128),
@@ -16,7 +15,6 @@ pub(super) enum Token {
 }
 
 impl Token {
-    /// The token as a message names it.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Number(number) => format!("the number {number}"),
@@ -28,19 +26,19 @@ impl Token {
     }
 }
 
-/// A token and the column at which it begins, from 1.
+/// A token and its column, counted from 1.
 #[derive(Clone, Debug)]
 pub(super) struct Placed {
     pub(super) token: Token,
     pub(super) column: usize,
 }
 
-/// Signs, longer ones first.
+/// Longer ones first, so that they match before their prefixes.
 const SIGNS: [&str; 16] = [
     "==", "!=", "<=", ">=", "<", ">", "+", "-", "*", "/", "(", ")", "[", "]", ",", "=",
 ];
 
-/// The tokens of a text, the last of them its end.
+/// Splits a text into tokens; the last one marks the end.
 pub(super) fn tokens(text: &str) -> Result<Vec<Placed>, ParseError> {
     let letters: Vec<char> = text.chars().collect();
     let mut found = Vec::new();

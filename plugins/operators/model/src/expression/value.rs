@@ -4,12 +4,11 @@ use std::cmp::Ordering;
 
 use crate::signature::Concrete;
 
-/// A value while a formula is evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    /// A whole number; the only kind that arithmetic takes.
+    /// An integer; the only type for arithmetic.
     Integer(i128),
-    /// A decimal of the signature, to compare with.
+    /// A recorded decimal, only for comparisons.
     Real(f64),
     Bool(bool),
     Text(String),
@@ -17,7 +16,6 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    /// The kind of value as a message names it.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Integer(_) => "a whole number",
@@ -28,7 +26,7 @@ impl Value {
         }
     }
 
-    /// The value of a recorded argument; `None`: it was not recorded.
+    /// The value of a recorded argument; `None` if it was not recorded.
     pub(crate) fn from_concrete(concrete: &Concrete) -> Option<Self> {
         Some(match concrete {
             Concrete::Unknown => return None,
@@ -65,7 +63,7 @@ impl Value {
         }
     }
 
-    /// Order of two numbers, or equality of others of one kind.
+    /// Compares two numbers, or tests two other values of one type for equality.
     pub(crate) fn compare(&self, other: &Self) -> Result<Option<Ordering>, String> {
         #[expect(
             clippy::cast_precision_loss,

@@ -9,7 +9,7 @@ mod products;
 
 use trueno_operator_model::{Models, RecordedTexts, Signature};
 
-/// Texts of a call: name, dims, types, strides, concrete inputs.
+/// Name, dims, types, strides, concrete inputs.
 type Call<'a> = [&'a str; 5];
 
 fn parse(call: Call<'_>) -> Signature {
@@ -23,7 +23,6 @@ fn parse(call: Call<'_>) -> Signature {
     Signature::parse(name, texts).expect("a signature")
 }
 
-/// FLOPs and bytes of a call.
 fn work(call: Call<'_>) -> (u64, u64) {
     let models = Models::standard();
     let signature = parse(call);
@@ -32,7 +31,7 @@ fn work(call: Call<'_>) -> (u64, u64) {
     (work.flops, work.moved_bytes)
 }
 
-/// The same, of a call without strides and values.
+/// FLOPs and bytes of a call without strides and values.
 fn dense(name: &str, dims: &str, types: &str) -> (u64, u64) {
     work([name, dims, types, "", ""])
 }
