@@ -320,6 +320,50 @@ fn a_trace_of_a_device_has_its_streams_on_the_timeline() {
     assert!(
         page.contains("\"lane\":\"gpu0/stream 7\"") && page.contains("sgemm\\u003cfloat\\u003e")
     );
+    for curve in ["gpu0 queued", "gpu0 in flight", "gpu0 copies h2d"] {
+        assert!(page.contains(&format!("\"name\":\"{curve}\"")), "{curve}");
+    }
+    assert!(
+        page.contains("Queued: work whose launch has returned"),
+        "the note does not say what queued means"
+    );
+}
+
+#[test]
+fn a_report_is_a_picture_a_page_for_paper_and_problems_of_an_editor() {
+    let dir = Dir::new();
+    let run = full_run(&dir);
+    dir.report(
+        &run,
+        &["--card", "card.png", "--sarif", "run.sarif", "--summary", "--html", "page.html"],
+    )
+    .exits(0);
+    let card = std::fs::read(dir.join("card.png")).unwrap();
+    assert!(card.starts_with(b"\x89PNG"));
+    let page = dir.read("page.html");
+    assert!(page.contains("id=\"timeline\"") && !page.contains("id=\"roofline\""));
+    let log: serde_json::Value = serde_json::from_str(&dir.read("run.sarif")).unwrap();
+    assert_eq!(log["version"], "2.1.0");
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let rules = log["runs"][0]["tool"]["driver"]["rules"].to_string();
+    assert!(!results.is_empty());
+    for result in results {
+        assert!(rules.contains(&result["ruleId"].to_string()), "{result}");
+        assert!(result["message"]["text"].is_string(), "{result}");
+    }
+    dir.report(&run, &["--card", "-", "--sarif", "-"])
+        .exits(2)
+        .stderr_has("--card - and --sarif - both want standard output");
+    dir.report(&run, &["--pdf", "page.pdf"])
+        .env("PATH", "/nonexistent")
+        .exits(2)
+        .stderr_has("--pdf: no Chromium or Chrome in PATH (hint: give --html FILE");
+    if chromium().is_none() {
+        return;
+    }
+    dir.report(&run, &["--pdf", "page.pdf", "-q"]).exits(0);
+    let pdf = std::fs::read(dir.join("page.pdf")).unwrap();
+    assert!(pdf.starts_with(b"%PDF-") && pdf.len() > 10_000);
 }
 
 #[test]
