@@ -263,6 +263,97 @@ fn idle_time_is_not_known_where_launched_graphs_have_no_kernels() {
 }
 
 #[test]
+fn of_launches_without_a_kernel_nothing_blames_the_host() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    for at in 0..100 {
+        let from = 100.0 * f64::from(at);
+        trace.operator("aten::mm", (from, 90.0));
+        trace.call("cudaLaunchKernel", (from + 5.0, 10.0));
+    }
+    trace.call("cudaDeviceSynchronize", (10_000.0, 30_000.0));
+    let headline = headline(&dir, &trace);
+    let words = "100 launches and 1 wait for a device were recorded, but nothing that a device did";
+    says(&headline, "not recorded", words);
+    let sentence = headline["sentence"].as_str().unwrap();
+    assert!(!sentence.contains("saves"), "{sentence}");
+    let gains = query(
+        &dir,
+        "trace.json",
+        "SELECT sentence FROM bottleneck.top WHERE gain_ns > 0",
+    );
+    assert!(gains.is_empty(), "{gains:?}");
+}
+
+/// Rows of threads: name, thread, start and duration in microseconds.
+fn threads(rows: &[(&str, u32, f64, f64)]) -> Value {
+    let event = |(name, tid, ts, dur): &(&str, u32, f64, f64)| json!({"ph": "X", "cat": "c", "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur});
+    json!(rows.iter().map(event).collect::<Vec<_>>())
+}
+
+fn headline_of(dir: &Dir, trace: &Value) -> Value {
+    fs::write(dir.join("threads.json"), trace.to_string()).unwrap();
+    query(dir, "threads.json", "SELECT * FROM summary.headline").remove(0)
+}
+
+#[test]
+fn a_request_gains_nothing_from_those_that_only_overlap_it() {
+    let dir = Dir::new();
+    let requests = [
+        ("first", 1, 0.0, 30_000.0),
+        ("second", 1, 10_000.0, 40_000.0),
+        ("third", 1, 25_000.0, 60_000.0),
+        ("fourth", 1, 60_000.0, 90_000.0),
+    ];
+    headline_of(&dir, &threads(&requests));
+    let sql = "SELECT name, gain_100pct_ns AS ns FROM critical_path.opportunity";
+    for row in query(&dir, "threads.json", sql) {
+        let (_, _, _, dur) = requests.iter().find(|of| row["name"] == of.0).unwrap();
+        assert!(row["ns"].as_f64().unwrap() <= dur * 1e3, "{row}");
+    }
+}
+
+#[test]
+fn idle_workers_and_negotiations_are_waits() {
+    let dir = Dir::new();
+    for wait in ["worker_idle", "NEGOTIATE_ALLREDUCE", "time.sleep"] {
+        let rows = [
+            (wait, 1, 0.0, 800.0),
+            ("work", 1, 800.0, 200.0),
+            (wait, 2, 0.0, 1_000.0),
+        ];
+        let headline = headline_of(&dir, &threads(&rows));
+        let sentence = headline["sentence"].as_str().unwrap();
+        assert_eq!(headline["threads_busy_share"], 0.1, "{sentence}");
+        assert_eq!(headline["bound_by"], "waits", "{sentence}");
+        assert!(!sentence.contains(&format!("{wait} in half")), "{sentence}");
+    }
+}
+
+#[test]
+fn copies_of_unknown_size_have_no_bytes() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    for at in 0..20 {
+        let from = 1_000.0 * f64::from(at);
+        trace.call("cudaMemcpyAsync", (from, 5.0));
+        let args =
+            json!({"device": 0, "context": 1, "stream": 7, "correlation": trace.correlation});
+        trace.row(
+            "gpu_memcpy",
+            "Memcpy HtoD (Pinned -> Device)",
+            (from + 10.0, 900.0),
+            args,
+        );
+    }
+    let sentence = headline(&dir, &trace)["sentence"].to_string();
+    assert!(
+        sentence.contains("(bytes not recorded in 20 copies)"),
+        "{sentence}"
+    );
+}
+
+#[test]
 fn one_call_like_no_other_is_no_pattern() {
     let dir = Dir::new();
     let mut trace = Trace::default();

@@ -335,7 +335,15 @@ fn a_report_is_a_picture_a_page_for_paper_and_problems_of_an_editor() {
     let run = full_run(&dir);
     dir.report(
         &run,
-        &["--card", "card.png", "--sarif", "run.sarif", "--summary", "--html", "page.html"],
+        &[
+            "--card",
+            "card.png",
+            "--sarif",
+            "run.sarif",
+            "--summary",
+            "--html",
+            "page.html",
+        ],
     )
     .exits(0);
     let card = std::fs::read(dir.join("card.png")).unwrap();

@@ -42,6 +42,7 @@ pub mod lanes;
 pub mod name_groups;
 pub mod name_pattern;
 pub mod pools;
+pub mod producer;
 pub mod quantiles;
 pub mod roofline;
 pub mod source;

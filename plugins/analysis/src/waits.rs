@@ -4,9 +4,9 @@
 //! after the place in `FILE(LINE): NAME` and `FILE:LINE NAME`, and before it in `NAME (FILE:LINE)`, that of `<built-in method NAME of TYPE object at …>`, of
 //! `<built-in function NAME>` and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
 
-/// Functions of Python, libc, POSIX threads and JAX that only wait; see `man 2`, `man 3`, and the modules
+/// Functions of Python, libc, POSIX threads, JAX and Ray that only wait; see `man 2`, `man 3`, and the modules
 /// `threading`, `time`, `select` and `socket`.
-const WAITS: [&str; 31] = [
+const WAITS: [&str; 33] = [
     "accept",
     "acquire",
     "block_until_ready",
@@ -35,9 +35,11 @@ const WAITS: [&str; 31] = [
     "usleep",
     "wait",
     "wait4",
+    "wait_for_function",
     "wait_for_tstate_lock",
     "waitid",
     "waitpid",
+    "worker_idle",
 ];
 
 /// Names with several meanings (`join` is also for texts and tables), with the Python files, modules and types in
@@ -88,6 +90,10 @@ const RUNTIMES: [&str; 6] = [
     "WaitForBufferDefinitionEvents",
 ];
 
+/// Phases of Horovod's timeline in which a rank waits for the others; the operation follows, as in
+/// `NEGOTIATE_ALLREDUCE`.
+const NEGOTIATION: &str = "NEGOTIATE_";
+
 /// True of the name of a function, or where `is_call` of a call of the system, that only waits.
 pub fn names_a_wait(text: &str, is_call: bool) -> bool {
     let (place, name) = own_name(text);
@@ -98,6 +104,7 @@ pub fn names_a_wait(text: &str, is_call: bool) -> bool {
         || WAITS_IN
             .iter()
             .any(|(of, places)| *of == name && in_place(places))
+        || text.starts_with(NEGOTIATION)
         || RUNTIMES.iter().any(|part| text.contains(part))
 }
 

@@ -5,7 +5,7 @@ use trueno_analysis::steps;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-pub const INPUTS: [Input; 6] = [
+pub const INPUTS: [Input; 7] = [
     Input::sql(
         "kernels",
         "SELECT id, name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid \
@@ -22,6 +22,13 @@ pub const INPUTS: [Input; 6] = [
     Input::sql(
         "calls",
         "SELECT correlation, start_ns, dur_ns FROM calls WHERE correlation IS NOT NULL",
+    )
+    .optional(),
+    // Launches of traces without correlations.
+    Input::sql(
+        "launches",
+        "SELECT e.\"to\" AS work, c.start_ns AS start_ns, c.dur_ns AS dur_ns FROM edges AS e JOIN calls AS c ON c.id = e.\"from\" \
+         WHERE e.kind = 'launches' AND c.correlation IS NULL",
     )
     .optional(),
     steps::INPUT,

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::category_rules;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Batch, Result, Run};
@@ -121,6 +122,7 @@ impl Loaded {
             };
             let correlation = correlation.get(row);
             let call = correlation.and_then(|of| calls.get(of));
+            let call = call.or_else(|| calls.by_work.get(&id).copied());
             let is_before = call.is_some_and(|call| call.0 > start_ns);
             self.before_call += u64::from(is_before);
             self.not_linked += u64::from(call.is_none());
@@ -165,8 +167,12 @@ impl Loaded {
     }
 }
 
-/// Correlation, start and end of the outermost call.
-struct Calls(Vec<(u64, i64, i64)>);
+struct Calls {
+    /// Correlation, start and end of the outermost call.
+    by_correlation: Vec<(u64, i64, i64)>,
+    /// Start and end of the call that an edge leads from, by the work's id.
+    by_work: FastMap<u64, (i64, i64)>,
+}
 
 impl Calls {
     fn read(run: &mut Run) -> Result<Self> {
@@ -186,15 +192,37 @@ impl Calls {
         // Of two that begin together the longer is the outer one.
         out.sort_unstable_by_key(|&(of, start_ns, end_ns)| (of, start_ns, Reverse(end_ns)));
         out.dedup_by_key(|call| call.0);
-        Ok(Self(out))
+        Ok(Self {
+            by_correlation: out,
+            by_work: Self::by_work(run)?,
+        })
+    }
+
+    /// Of several calls that launched one operation, the one that began first.
+    fn by_work(run: &mut Run) -> Result<FastMap<u64, (i64, i64)>> {
+        let mut out: FastMap<u64, (i64, i64)> = FastMap::default();
+        let table = run.table("launches")?;
+        let (work, start) = (table.u64("work")?, table.i64("start_ns")?);
+        let dur = table.i64("dur_ns")?;
+        for row in 0..table.rows() {
+            let (Some(work), Some(start_ns), Some(dur_ns)) =
+                (work.get(row), start.get(row), dur.get(row))
+            else {
+                continue;
+            };
+            let call = (start_ns, start_ns.saturating_add(dur_ns.max(0)));
+            let first = out.entry(work).or_insert(call);
+            *first = call.min(*first);
+        }
+        Ok(out)
     }
 
     fn get(&self, correlation: u64) -> Option<(i64, i64)> {
-        let at = self
-            .0
+        let calls = &self.by_correlation;
+        let at = calls
             .binary_search_by_key(&correlation, |call| call.0)
             .ok()?;
-        Some((self.0[at].1, self.0[at].2))
+        Some((calls[at].1, calls[at].2))
     }
 }
 

@@ -18,6 +18,8 @@ struct Made {
     kernels: Vec<Row>,
     transfers: Vec<Row>,
     calls: Vec<(u64, i64, i64)>,
+    /// Work by id, and start and end of the call that an edge leads from.
+    launches: Vec<(u64, i64, i64)>,
     bound: Vec<usize>,
     window: Option<(i64, i64)>,
 }
@@ -50,6 +52,14 @@ impl Made {
                 .i64("start_ns", self.calls.iter().map(|call| call.1))
                 .i64("dur_ns", self.calls.iter().map(|call| call.2 - call.1)),
         ];
+        if !self.launches.is_empty() {
+            inputs.push(
+                Table::build("launches")
+                    .u64("work", self.launches.iter().map(|of| of.0))
+                    .i64("start_ns", self.launches.iter().map(|of| of.1))
+                    .i64("dur_ns", self.launches.iter().map(|of| of.2 - of.1)),
+            );
+        }
         inputs.extend(self.window.map(|(from_ns, until_ns)| {
             Table::build("report_window")
                 .i64("from_ns", [from_ns])
@@ -98,6 +108,38 @@ fn of_each_cause() -> Made {
         ],
         calls: vec![(1, 0, 10), (2, 12, 15), (3, 20, 24), (4, 90, 95)],
         ..Made::default()
+    }
+}
+
+#[test]
+fn a_launch_without_a_correlation_is_known_by_its_edge() {
+    let by_correlation = of_each_cause();
+    let mut by_edge = of_each_cause();
+    for (at, kernel) in by_edge.kernels.iter_mut().enumerate() {
+        let call = kernel.5.take().map(|of| by_edge.calls[of as usize - 1]);
+        let launch = call.map(|(_, start, end)| (100 + at as u64, start, end));
+        by_edge.launches.extend(launch);
+    }
+    by_edge.calls.clear();
+    let [expected, found] = [by_correlation, by_edge].map(|made| made.output());
+    for column in [
+        "not_asked_ns",
+        "launching_ns",
+        "asked_before_ns",
+        "not_known_ns",
+    ] {
+        assert_eq!(
+            ints(&found, "idle", column),
+            ints(&expected, "idle", column),
+            "{column}"
+        );
+    }
+    for column in ["linked", "queued_ns"] {
+        assert_eq!(
+            ints(&found, "launches", column),
+            ints(&expected, "launches", column),
+            "{column}"
+        );
     }
 }
 

@@ -1,5 +1,6 @@
 //! Measures that could be taken, and why the rest could not.
 
+use trueno_analysis::producer::Producer;
 use trueno_plugin::{Table, TableBuilder, agreeing, counted};
 
 use crate::events::Events;
@@ -24,12 +25,17 @@ fn build(rows: &[Row]) -> TableBuilder {
         .text("detail", rows.iter().map(|row| &row.3))
 }
 
-pub fn nothing_recorded() -> TableBuilder {
+pub fn nothing_recorded(producer: Producer) -> TableBuilder {
+    let hint = match producer {
+        Producer::Recorder => " (hint: Recorder::allocation(tag, bytes, address))",
+        Producer::PyTorch => " (hint: profile(profile_memory=True))",
+        Producer::Jax | Producer::Other => "",
+    };
     build(&[(
         None,
         "live bytes",
         NOT_MEASURABLE,
-        "no allocation was recorded (hint: Recorder::allocation(tag, bytes, address))".to_owned(),
+        format!("no allocation was recorded{hint}"),
     )])
 }
 

@@ -1,6 +1,7 @@
 //! Findings about memory.
 
 use std::cmp::Reverse;
+use trueno_analysis::producer::Producer;
 
 use trueno_plugin::{Finding, Severity, counted};
 
@@ -19,7 +20,7 @@ pub const FREE_SHARE: f64 = 0.1;
 /// Allocations per call are reported from this number of calls on.
 pub const CALLS: u64 = 8;
 
-pub fn nothing_recorded(left_out_rows: u64) -> Finding {
+pub fn nothing_recorded(left_out_rows: u64, producer: Producer) -> Finding {
     let title = match left_out_rows {
         0 => "no allocation was recorded: memory is not measurable".to_owned(),
         rows => format!(
@@ -27,9 +28,9 @@ pub fn nothing_recorded(left_out_rows: u64) -> Finding {
             counted(rows, "row", "rows")
         ),
     };
-    Finding::new("not_recorded", Severity::Info, title)
-        .suggestion("call Recorder::allocation(tag, bytes, address) when memory is allocated, with negative bytes when it is released; or let the program's allocator do it: trueno_recorder::alloc (feature `alloc`)")
-        .evidence("SELECT COUNT(*) AS rows FROM allocations")
+    let mut finding = Finding::new("not_recorded", Severity::Info, title);
+    finding.suggestion = producer.record_memory().map(str::to_owned);
+    finding.evidence("SELECT COUNT(*) AS rows FROM allocations")
 }
 
 pub fn of_place(events: &Events, pool: &Pool, churn: &[Churn], options: &Options) -> Vec<Finding> {

@@ -34,7 +34,7 @@ pub const INPUTS: [Input; 10] = [
         "SELECT thread, start_ns, start_ns + dur_ns AS end_ns FROM bricks \
          WHERE kind = 'iteration' AND timing <> 'bound' AND dur_ns >= 0 ORDER BY end_ns, thread",
     ),
-    Input::sql("run", "SELECT wall_ns, dropped FROM run"),
+    Input::sql("run", "SELECT wall_ns, dropped, clock_source FROM run"),
     // Only there where the report is about a part of the run.
     Window::INPUT,
     Input::sql(

@@ -22,7 +22,7 @@ pub const MERGE_INPUTS: [Input; 14] = [
     Input::sql("place_keys", "SELECT * FROM memory.place_keys"),
     Input::sql("place_findings", "SELECT * FROM memory.place_findings"),
     Input::sql("row_counts", "SELECT * FROM memory.row_counts"),
-    Input::sql("run", "SELECT dropped FROM run"),
+    Input::sql("run", "SELECT dropped, clock_source FROM run"),
 ];
 
 /// Emits a section as a part.

@@ -5,6 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::producer::Producer;
 use trueno_plugin::{Chart, Column, ColumnType, Finding, Result, Run, Table, TableBuilder};
 
 use crate::Options;
@@ -125,9 +126,10 @@ impl Section {
     /// The host refuses a table.
     pub fn emit(self, run: &mut Run) -> Result<()> {
         if self.places.is_empty() {
-            run.emit(availability::nothing_recorded())?;
+            let producer = Producer::of_run(&run.table("run")?);
+            run.emit(availability::nothing_recorded(producer))?;
             let left_out = self.zero_rows.saturating_add(self.broken_rows);
-            return run.finding(findings::nothing_recorded(left_out));
+            return run.finding(findings::nothing_recorded(left_out, producer));
         }
         for table in self.tables {
             run.emit(builder(table))?;

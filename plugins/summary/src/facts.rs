@@ -99,6 +99,47 @@ pub struct Facts {
     /// True if only samples, waits and `running` rows were recorded.
     pub is_sampled_alone: bool,
     pub untimed_calls: u64,
+    /// The place with the highest peak, if allocations were recorded.
+    pub peak: Option<Peak>,
+    /// Readings and names of counters.
+    pub counters: (u64, u64),
+}
+
+/// Memory of a place at its peak.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Peak {
+    pub place: String,
+    pub bytes: i64,
+    /// What holds most of it, and its share.
+    pub owner: Option<(String, f64)>,
+}
+
+impl Peak {
+    fn read(places: &Table, owners: &Table) -> Result<Option<Self>> {
+        let (place, bytes) = (places.text("place")?, places.i64("peak_bytes")?);
+        let rows = place.iter().zip(bytes.iter());
+        let rows = rows.filter_map(|(place, bytes)| Some((place?, bytes.filter(|of| *of > 0)?)));
+        let Some((place, bytes)) = rows.max_by_key(|row| row.1) else {
+            return Ok(None);
+        };
+        let (of, tag, name) = (
+            owners.text("place")?,
+            owners.text("tag")?,
+            owners.text("name")?,
+        );
+        let share = owners.f64("peak_share")?;
+        let owner = (0..owners.rows())
+            .filter(|row| of.get(*row) == Some(place))
+            .find_map(|row| {
+                let name = tag.get(row).or(name.get(row))?;
+                Some((name.to_owned(), share.get(row)?))
+            });
+        Ok(Some(Self {
+            place: place.to_owned(),
+            bytes,
+            owner,
+        }))
+    }
 }
 
 impl Facts {
@@ -182,6 +223,8 @@ impl Facts {
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
+            peak: Peak::read(&run.table("memory")?, &run.table("memory_owners")?)?,
+            counters: counters(&run.table("counters")?)?,
             sampled,
         })
     }
@@ -193,7 +236,10 @@ impl Facts {
     /// A finding that the recording itself distorted the run.
     pub fn recording_fault(&self) -> Option<&Bottleneck> {
         let is_fault = |one: &&Bottleneck| {
-            matches!(one.code.as_str(), "serialised_launches" | "no_kernel_times")
+            matches!(
+                one.code.as_str(),
+                "serialised_launches" | "no_kernel_times" | "no_device_work"
+            )
         };
         self.bottlenecks.iter().find(is_fault)
     }
@@ -346,6 +392,14 @@ fn evidence(bricks: &Table) -> Result<BTreeMap<String, Evidence>> {
         of.time_ns = of.time_ns.saturating_add(ns);
     }
     Ok(out)
+}
+
+fn counters(table: &Table) -> Result<(u64, u64)> {
+    let first = |column| -> Result<u64> {
+        let count = table.i64(column)?.iter().flatten().next().unwrap_or(0);
+        Ok(count.max(0).cast_unsigned())
+    };
+    Ok((first("readings")?, first("names")?))
 }
 
 fn untimed_calls(table: &Table) -> Result<u64> {

@@ -60,6 +60,13 @@ impl Host {
         }
         host.bricks = descending(by_name);
         host.waits = descending(waits);
+        // Rows that only wait are no work.
+        let waits_ns = host
+            .waits
+            .iter()
+            .map(|row| row.1)
+            .fold(0, i64::saturating_add);
+        host.busy_ns = host.busy_ns.saturating_sub(waits_ns).max(0);
         Ok(host)
     }
 

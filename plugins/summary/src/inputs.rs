@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 30] = all(
+pub const INPUTS: [Input; 32] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 30] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 30] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 32] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 30] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 32] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -105,6 +105,14 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 30] {
             "SELECT found, count FROM sanity.checks WHERE check = 'graphs_with_work' AND verdict = 'fail'",
         ),
         may("memory", "SELECT place, peak_bytes FROM memory.places"),
+        may(
+            "memory_owners",
+            "SELECT place, tag, name, peak_share FROM memory.peak_owners ORDER BY bytes DESC, place, tag, name LIMIT 1",
+        ),
+        may(
+            "counters",
+            "SELECT CAST(COUNT(*) AS BIGINT) AS readings, CAST(COUNT(DISTINCT name) AS BIGINT) AS names FROM counters",
+        ),
         may("operators", "SELECT name FROM operators.by_name"),
         may(
             "points",

@@ -132,6 +132,7 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     let leads: Vec<String> = found.iter().map(lead).collect();
     let by = match found[0].code.as_str() {
         "serialised_launches" | "no_kernel_times" => "profiler",
+        "no_device_work" => "not recorded",
         _ => &found[0].class,
     };
     Limit {
@@ -360,7 +361,8 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     let each = host.categories.iter().map(|row| row.1);
     let all_ns = each.fold(0, i64::saturating_add);
     let (first, ns) = host.categories.first()?;
-    let computes = |name: &str| !["communication", "data loading", "waiting"].contains(&name);
+    let computes =
+        |name: &str| !["communication", "data loading", "memory", "waiting"].contains(&name);
     let (by, parts) = match first.as_str() {
         name if is_none(name) => ("host", parts(&host.bricks)),
         other if !computes(other) => (other, parts(&host.categories)),
@@ -386,6 +388,7 @@ fn words(class: &str, code: &str) -> String {
         _ if code == "small_grids" => "grids too small for the GPU".to_owned(),
         _ if code == "serialised_launches" => "serialised launches".to_owned(),
         _ if code == "no_kernel_times" => "a profiler".to_owned(),
+        _ if code == "no_device_work" => "an incomplete recording".to_owned(),
         _ if code == "one_lane" => "serial work".to_owned(),
         _ if code == "device_copies" => "copies within the GPU".to_owned(),
         "file_access" => "files".to_owned(),

@@ -18,6 +18,8 @@ pub struct Sampled {
     pub cpu_ns: Option<i64>,
     /// Number of threads and the time they ran, as measured; `None` if that is unknown for some thread.
     pub ran: Option<(u64, i64)>,
+    /// The event of the samples, if it is not time: more samples then need not mean more time.
+    pub other_event: Option<String>,
     /// The known function with the most samples: name, share, and the ends of the share's interval.
     pub hottest: Option<(String, [f64; 3])>,
 }
@@ -29,11 +31,13 @@ impl Sampled {
     /// A table lacks a column or has it in another type.
     pub fn read(functions: &Table, threads: &Table, scheduling: &Table) -> Result<Option<Self>> {
         let events = threads.text("event")?;
-        let Some(event) = events.iter().flatten().next() else {
+        let all = || events.iter().flatten();
+        let Some(event) = all().find(|event| is_time(event)).or_else(|| all().next()) else {
             return Ok(None);
         };
         let (samples, times) = (threads.u64("samples")?, threads.i64("estimated_ns")?);
         let mut found = Self {
+            other_event: (!is_time(event)).then(|| event.to_owned()),
             cpu_ns: Some(0),
             ran: ran(scheduling)?,
             ..Self::default()
@@ -82,9 +86,10 @@ impl Sampled {
             None => text.push_str(" were seen running"),
         }
         if let Some((name, [share, low, high])) = &self.hottest {
-            let whole = match self.cpu_ns {
-                Some(_) => "it",
-                None => "the samples",
+            let whole = match (self.cpu_ns, &self.other_event) {
+                (Some(_), _) => "it".to_owned(),
+                (None, None) => "the samples".to_owned(),
+                (None, Some(event)) => format!("the samples of {event}"),
             };
             text.push_str(&format!(
                 " · {} ran in {} of {whole} ({} to {})",
@@ -100,6 +105,19 @@ impl Sampled {
         }
         text
     }
+}
+
+/// True of an event that counts time: a clock, or cycles, which pass at the processor's frequency.
+fn is_time(event: &str) -> bool {
+    let event = event
+        .rsplit('/')
+        .find(|part| part.len() > 3)
+        .unwrap_or(event);
+    let event = event.split(':').next().unwrap_or(event);
+    matches!(
+        event,
+        "cpu-clock" | "task-clock" | "cycles" | "cpu-cycles" | "ref-cycles" | "CPU time" | "time"
+    )
 }
 
 /// Number of threads with recorded context switches, and the time they ran. `None` if there are none, or if some

@@ -3,7 +3,7 @@
 use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Peak};
 use crate::gain::Gain;
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
@@ -81,6 +81,14 @@ pub fn sentence(
                 wording::many(facts.untimed_calls, "call")
             ),
             (None, 0) => "no events were recorded".to_owned(),
+            (None, _) if facts.peak.is_some() => {
+                facts.peak.as_ref().map_or(String::new(), memory_alone)
+            }
+            (None, _) if facts.counters.0 > 0 => format!(
+                "only counters were recorded: {} of {}",
+                wording::many(facts.counters.0, "reading"),
+                wording::many(facts.counters.1, "counter")
+            ),
             (None, _) => "no bricks, kernels or calls were recorded".to_owned(),
         };
     };
@@ -118,6 +126,19 @@ pub fn sentence(
     }
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
+}
+
+fn memory_alone(peak: &Peak) -> String {
+    let bytes = wording::bytes(peak.bytes as f64);
+    let owner = peak.owner.as_ref().map(|(name, share)| {
+        let share = percent(*share);
+        format!(", {share} of it held by {}", short(name))
+    });
+    format!(
+        "peak memory {bytes} on {}{} · only memory was recorded, no work",
+        peak.place,
+        owner.unwrap_or_default()
+    )
 }
 
 /// The critical path of a sampled run: how much of it ran, if the kernel reports who ends waits.

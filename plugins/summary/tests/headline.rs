@@ -147,6 +147,56 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
     );
 }
 
+#[test]
+fn of_several_events_the_one_that_counts_time_is_told() {
+    let events = |events: [&'static str; 2]| {
+        let functions = Table::build("sampled_functions")
+            .text("event", events)
+            .text("function", ["of_first", "of_second"])
+            .f64("self_share", [0.8, 0.6])
+            .f64("low_share", [0.7, 0.5])
+            .f64("high_share", [0.9, 0.7]);
+        let threads = Table::build("sampled_threads")
+            .text("event", events)
+            .u64("samples", [900, 800])
+            .i64("estimated_ns", [None::<i64>, None]);
+        sentence(&summary([wall(10 * MS, 7), functions, threads]))
+    };
+    let told = events(["instructions", "cycles:u"]);
+    assert!(
+        told.contains("of_second ran in 60 % of the samples ("),
+        "{told}"
+    );
+    let told = events(["instructions", "cache-misses"]);
+    assert!(
+        told.contains("of_first ran in 80 % of the samples of instructions ("),
+        "{told}"
+    );
+}
+
+#[test]
+fn memory_or_counters_alone_are_told() {
+    let places = Table::build("memory")
+        .text("place", ["gpu0", "host"])
+        .i64("peak_bytes", [13_800_000_000, 5]);
+    let owners = Table::build("memory_owners")
+        .text("place", ["gpu0"])
+        .text("tag", ["train.py:12 forward"])
+        .text("name", ["outside bricks"])
+        .f64("peak_share", [0.75]);
+    assert_eq!(
+        sentence(&summary([wall(MS, 7), places, owners])),
+        "peak memory 13.8 GB on gpu0, 75 % of it held by train.py:12 forward · only memory was recorded, no work"
+    );
+    let counters = Table::build("counters")
+        .i64("readings", [1_200])
+        .i64("names", [3]);
+    assert_eq!(
+        sentence(&summary([wall(MS, 7), counters])),
+        "only counters were recorded: 1,200 readings of 3 counters"
+    );
+}
+
 fn bricks(rows: &[(&str, i64)]) -> TableBuilder {
     Table::build("by_brick")
         .text("lane_kind", rows.iter().map(|_| "host"))

@@ -1,5 +1,6 @@
 //! Results of all series, of one rank or of several: a thread is of one rank, so is its series.
 
+use trueno_analysis::producer::Producer;
 use trueno_plugin::{Chart, Result, Run};
 
 use crate::declared::{Counts, Declared};
@@ -44,7 +45,8 @@ impl Analysis {
     /// The host refuses something.
     pub fn emit(&self, run: &mut Run, options: &Options) -> Result<()> {
         if self.results.is_empty() {
-            return run.finding(findings::nothing_recorded(&self.left_out));
+            let producer = Producer::of_run(&run.table("run")?);
+            return run.finding(findings::nothing_recorded(&self.left_out, producer));
         }
         run.emit(tables::summary(&self.results))?;
         run.emit(tables::iterations(&self.results))?;

@@ -1,6 +1,7 @@
 //! Findings about iterations.
 
 use std::collections::BTreeMap;
+use trueno_analysis::producer::Producer;
 
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
@@ -11,7 +12,7 @@ use crate::series::LeftOut;
 use crate::tables::Result;
 use crate::warm_up::{MIN_ITERATIONS, SteadyState};
 
-pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
+pub fn nothing_recorded(left_out: &LeftOut, producer: Producer) -> Finding {
     let rows = left_out.bound + left_out.broken;
     let title = match rows {
         _ if left_out.outside > 0 => format!(
@@ -26,9 +27,9 @@ pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
             counted(rows, "iteration", "iterations")
         ),
     };
-    Finding::new("not_recorded", Severity::Info, title)
-        .suggestion("wrap each token, step or batch in Recorder::iteration(number)")
-        .evidence("SELECT COUNT(*) AS iterations FROM bricks WHERE kind = 'iteration'")
+    let mut finding = Finding::new("not_recorded", Severity::Info, title);
+    finding.suggestion = producer.record_steps().map(str::to_owned);
+    finding.evidence("SELECT COUNT(*) AS iterations FROM bricks WHERE kind = 'iteration'")
 }
 
 pub fn findings(

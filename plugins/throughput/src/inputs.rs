@@ -37,7 +37,7 @@ pub const INPUTS: [Input; 10] = [
     // Only there where the report is about a part of the run.
     Window::INPUT,
     // How long it is: steps at its ends may be cut off.
-    Input::sql("run", "SELECT wall_ns FROM run").optional(),
+    Input::sql("run", "SELECT wall_ns, clock_source FROM run").optional(),
     // Only there where the run holds ranks; threads then hold their rank.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),
 ];

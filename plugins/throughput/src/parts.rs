@@ -11,10 +11,11 @@ use crate::series::{Iteration, LeftOut};
 use crate::tables::{self, Judged};
 use crate::warm_up::SteadyState;
 
-pub const MERGE_INPUTS: [Input; 3] = [
+pub const MERGE_INPUTS: [Input; 4] = [
     Input::sql("series", "SELECT * FROM throughput.series"),
     Input::sql("judged", "SELECT * FROM throughput.judged"),
     Input::sql("counts", "SELECT * FROM throughput.counts"),
+    Input::sql("run", "SELECT clock_source FROM run").optional(),
 ];
 
 table_row! {

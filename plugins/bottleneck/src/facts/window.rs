@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window as Part;
 use trueno_plugin::{Result, Run};
 
-use super::Producer;
+use trueno_analysis::producer::Producer;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {

@@ -6,6 +6,8 @@
 //! program takes without it was not measured.
 
 use trueno_analysis::evidence::Evidence;
+use trueno_analysis::vendors::{self, Call, WaitFor};
+use trueno_plugin::counted;
 
 use super::draft::Draft;
 use super::{Options, Rule, sync};
@@ -27,6 +29,66 @@ pub fn is_serialised(facts: &Facts, options: &Options, device: i64) -> bool {
     of_device.is_some_and(|(inside, all)| {
         *all >= options.gaps.least_gaps && *inside as f64 >= MIN_SHARE * *all as f64
     })
+}
+
+/// Calls of a whole run that need a device, of which no work was recorded.
+pub struct DeviceCalls {
+    launches: u64,
+    waits: u64,
+    pub wait_ns: i64,
+}
+
+impl DeviceCalls {
+    /// `None` if work of a device was recorded, or hardly any call needs one.
+    pub fn without_work(facts: &Facts, options: &Options) -> Option<Self> {
+        if facts.window.is_part || !facts.device.work.is_empty() || facts.device.invalid > 0 {
+            return None;
+        }
+        let mut of = Self {
+            launches: 0,
+            waits: 0,
+            wait_ns: 0,
+        };
+        for (name, calls, dur_ns, _) in &facts.bricks.calls {
+            match vendors::call(name) {
+                Some(Call::Launch) => of.launches = of.launches.saturating_add(*calls),
+                Some(Call::Wait(for_what)) if for_what != WaitFor::StreamOrder => {
+                    of.waits = of.waits.saturating_add(*calls);
+                    of.wait_ns = of.wait_ns.saturating_add(*dur_ns);
+                }
+                _ => {}
+            }
+        }
+        let waits = facts.share(of.wait_ns) >= options.general.least_share;
+        (of.launches >= options.gaps.least_gaps || waits).then_some(of)
+    }
+
+    fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {
+        let each = [
+            (self.launches, "launch", "launches"),
+            (self.waits, "wait", "waits"),
+        ];
+        let each = each.into_iter().filter(|(n, _, _)| *n > 0);
+        let each: Vec<String> = each.map(|(n, one, many)| counted(n, one, many)).collect();
+        Draft {
+            class: sync::CLASS,
+            code: "no_device_work",
+            scope_kind: "run",
+            scope: "recording".into(),
+            place: "recording".into(),
+            confidence: (Confidence::High, "calls are recorded, and no kernel or copy".into()),
+            lead: format!("{} for a device were recorded, but nothing that a device did", each.join(" and ")),
+            fix: "record the device too".into(),
+            evidence: "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls GROUP BY name ORDER BY dur_ns DESC".into(),
+            assumption: "none: what the device did was not recorded".into(),
+            considered: "without work of the device, nothing tells whether the host or the device limits the run".into(),
+            suggestion: facts.producer.advice(
+                "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), in a schedule whose active steps launch work",
+                "record kernels too; if they were, look for a message of the profiler",
+            ),
+        }
+        .without_gain(facts, Evidence::new(self.launches.saturating_add(self.waits), facts.window.wall_ns), Severity::High, verdicts);
+    }
 }
 
 impl Rule for Serialised {
@@ -61,6 +123,9 @@ impl Rule for Serialised {
                 Severity::from_share(facts.share(idle_ns), &options.general),
                 verdicts,
             );
+        }
+        if let Some(calls) = DeviceCalls::without_work(facts, options) {
+            calls.judge(facts, verdicts);
         }
         let has_times = facts.device.work.iter().any(|work| work.is_kernel());
         let invalid = facts.device.invalid;

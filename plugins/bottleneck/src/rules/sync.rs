@@ -21,6 +21,7 @@ use super::draft::Draft;
 use super::gaps::{
     gap_confidence, gaps_of_waits, gaps_sql, host_path_ns, other_causes, times, total_ns,
 };
+use super::serialised::DeviceCalls;
 use super::{Options, Rule, busy_machine, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task, Wait, Without};
@@ -205,6 +206,10 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // Who waits while the device works, waits for the device.
     let for_device_ns = waits.common_ns(&works.finish());
     let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
+    // Of a device that was not recorded nothing is known, what would be saved either.
+    if let Some(calls) = DeviceCalls::without_work(facts, options) {
+        wait_ns = wait_ns.saturating_sub(calls.wait_ns);
+    }
     // What is around tasks that are on record is no secret.
     if !facts.tasks.explained_waits.is_empty() {
         let others = others().filter(|wait| !facts.tasks.explained_waits.contains(&wait.id));

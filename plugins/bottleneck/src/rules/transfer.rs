@@ -96,11 +96,6 @@ impl Rule for Transfer {
             let running: IntervalSet<i64> = running.collect();
             let beside_ns = running.common_ns(&kernels);
             let free_ns = kernels.total_ns().saturating_sub(beside_ns);
-            let moved: u64 = copies
-                .iter()
-                .filter_map(|copy| copy.copy)
-                .filter_map(|copy| copy.bytes)
-                .fold(0, u64::saturating_add);
             let pageable = copies
                 .iter()
                 .filter_map(|copy| copy.copy)
@@ -142,7 +137,7 @@ impl Rule for Transfer {
             lead: format!(
                 "copies occupy {name} for {} of the wall ({} in {} copies)",
                 percent(facts.share(capped)),
-                bytes(moved as f64),
+                moved(&copies),
                 count(copies.len() as u64)
             ),
             fix: fix.into(),
@@ -157,7 +152,7 @@ impl Rule for Transfer {
                 time(beside_ns),
                 time(free_ns)
             ),
-            suggestion: if facts.producer == crate::facts::Producer::PyTorch {
+            suggestion: if facts.producer == trueno_analysis::producer::Producer::PyTorch {
                 format!(
                     "`DataLoader(pin_memory=True)` and `to(device, non_blocking=True)` ({} of {} copies are pageable, which block the host), one batch ahead on a stream of their own",
                     count(pageable),
@@ -175,15 +170,25 @@ impl Rule for Transfer {
     }
 }
 
+/// Bytes of the copies, in words: a trace need not have those of all.
+fn moved(copies: &[&Work]) -> String {
+    let sizes = copies.iter().filter_map(|work| work.copy?.bytes);
+    let (known, sum) = sizes.fold((0, 0_u64), |(known, sum), size| {
+        (known + 1, sum.saturating_add(size))
+    });
+    match known {
+        0 => "bytes not recorded".to_owned(),
+        known if known < copies.len() => format!("at least {}", bytes(sum as f64)),
+        _ => bytes(sum as f64),
+    }
+}
+
 fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
     let is_within = |work: &Work| !work.is_kernel() && facts.device.name(work) == "d2d";
     let work = facts.device.work.iter();
     let copies = work.filter(|work| work.device == device && is_within(work));
-    let (mut n, mut moved) = (0_u64, 0_u64);
-    for copy in copies {
-        n += 1;
-        moved = moved.saturating_add(copy.copy.and_then(|copy| copy.bytes).unwrap_or(0));
-    }
+    let copies: Vec<&Work> = copies.collect();
+    let n = copies.len() as u64;
     if n < options.gaps.least_gaps {
         return;
     }
@@ -214,7 +219,7 @@ fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts
         lead: format!(
             "copies within {name} take {} of the wall ({} in {} copies)",
             percent(facts.share(alone_ns)),
-            bytes(moved as f64),
+            moved(&copies),
             count(n)
         ),
         fix: "leaving out copies within the device".into(),

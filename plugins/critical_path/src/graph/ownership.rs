@@ -47,11 +47,19 @@ impl Ownership {
         let mut open: OpenIntervals<u32> = OpenIntervals::default();
         for (index, span) in (0..).zip(spans) {
             open.advance(span.start_ns, |_, _, _| {});
-            if let Some(owner) = open.innermost() {
-                // Work taken up while waiting belongs to others.
-                if !(class(owner) == Class::Wait && class(index) == Class::Task) {
-                    self.owners[(base + index) as usize] = base + owner;
-                }
+            // An interval that outlasts another only overlaps it: a faster request is no faster for those that come
+            // after it.
+            let mut owner = open.innermost();
+            while let Some(outlasted) = owner.filter(|of| spans[*of as usize].end_ns < span.end_ns)
+            {
+                let above = self.owners[(base + outlasted) as usize];
+                owner = (above != NONE).then(|| above - base);
+            }
+            // Work taken up while waiting belongs to others.
+            if let Some(owner) = owner
+                && !(class(owner) == Class::Wait && class(index) == Class::Task)
+            {
+                self.owners[(base + index) as usize] = base + owner;
             }
             open.open(span.end_ns, index);
         }
