@@ -14,8 +14,8 @@ use trueno_model::exit;
 use trueno_model::width::{is_hidden, printable};
 use trueno_render::style::Meaning;
 
-/// Keeps freed memory from piling up: by itself the C library keeps eight heaps for each core, and raises the size from
-/// which on an allocation is given back as soon as it is freed to 32 MB.
+/// Limits memory held after it is freed. By default glibc keeps eight heaps per core, and raises to 32 MB the size
+/// from which a freed block returns to the system at once.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 fn share_heaps() {
     const LARGE_BYTES: libc::c_int = 1 << 20;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line; what is wrong with it ends the process in words. What a project file did to it is said first.
+/// Parses the command line, or exits with an error. Notes about the project file are printed first.
 fn parsed(arguments: &Arguments) -> Cli {
     let parsed: Result<Cli, clap::Error> = trueno_command_line::parse(arguments.all.clone());
     let color = parsed.as_ref().map_or(Color::Auto, |cli| cli.color);
@@ -69,7 +69,7 @@ fn parsed(arguments: &Arguments) -> Cli {
     })
 }
 
-/// The text, each line printable, and no line of it begun by a name of a file.
+/// Makes each line printable. Arguments are escaped first, so that a line break in one cannot start a line.
 fn lines(text: &str) -> String {
     let mut text = text.to_owned();
     for argument in std::env::args_os() {
@@ -82,7 +82,7 @@ fn lines(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The error and what caused it; not again what a message quotes of its cause.
+/// The error and its causes, without causes that a message already quotes.
 fn error_chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {

@@ -5,19 +5,16 @@ use std::str::FromStr;
 
 use anyhow::{Context, bail};
 
-/// Scheme of a scheduler's address.
 const SCHEME: &str = "ballista://";
 
-/// Host and port of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Name or number; a number of IPv6 without brackets.
+    /// Name or IP address; an IPv6 address has no brackets.
     pub host: String,
     pub port: u16,
 }
 
 impl Address {
-    /// The address as gRPC takes it.
     pub fn url(&self) -> String {
         format!("http://{self}")
     }

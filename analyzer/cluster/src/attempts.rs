@@ -7,12 +7,11 @@ use tokio::time::{Instant, sleep};
 use crate::address::Address;
 use crate::readiness::{self, Readiness};
 
-/// Times that something is tried before its failure is the end: an executor may be lost once it has answered.
+/// Number of attempts: an executor may be lost even after it has answered.
 const ATTEMPTS: usize = 5;
-/// Pause before another attempt.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Result of `attempt`, which gets its number, from 1.
+/// Runs `attempt` until it succeeds. It receives the number of the attempt, from 1.
 ///
 /// # Errors
 /// The outer error of an attempt is the end. After the inner one, which says that Ballista could not bring the work to

@@ -13,14 +13,12 @@ use crate::programs::Programs;
 use crate::remote_job;
 use crate::task::{Answer, End, Envelope, Progress};
 
-/// Longest answer that is read.
 const MAX_ANSWER_BYTES: u64 = 64 << 20;
-/// End of standard error that is told.
+/// How much of the end of standard error is reported.
 const TOLD_BYTES: usize = 4 << 10;
-/// Pause between two looks at a child.
+/// Polling interval for a child.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Runs a task to its end.
 pub fn run(programs: &Programs, envelope: &Envelope) -> Answer {
     Answer {
         id: envelope.id.clone(),
@@ -59,8 +57,8 @@ fn ended(programs: &Programs, envelope: &Envelope) -> Result<End, String> {
     }
 }
 
-/// Runs a command that reads this, until the deadline: its status, unless it was killed, its output, and the end of what
-/// it said.
+/// Runs a command with this input until the deadline. Returns its status unless it was killed, its output, and the
+/// end of its standard error.
 pub fn output(
     command: &mut Command,
     stdin: Vec<u8>,
@@ -88,7 +86,7 @@ pub fn output(
     Ok((status.map_err(told)?, stdout, last(&stderr)))
 }
 
-/// The answer of a task that has ended: 0, or 2 with ranks whose parts are not kept.
+/// The answer of a task that exited with 0, or with 2 and ranks whose parts could not be saved.
 fn progress(status: ExitStatus, stdout: &[u8]) -> Result<End, String> {
     let answer = serde_json::from_slice::<Progress>(stdout);
     match (status.code(), answer) {
@@ -103,7 +101,7 @@ fn progress(status: ExitStatus, stdout: &[u8]) -> Result<End, String> {
     }
 }
 
-/// Waits for the end; `None`: the child was killed as it took too long.
+/// Waits for the exit; `None` if the child was killed because it took too long.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let began = Instant::now();
     loop {
@@ -129,7 +127,6 @@ fn read(pipe: Option<impl Read>) -> Vec<u8> {
     bytes
 }
 
-/// The last lines of standard error, after a colon.
 fn last(stderr: &[u8]) -> String {
     let from = stderr.len().saturating_sub(TOLD_BYTES);
     let text = String::from_utf8_lossy(&stderr[from..]);
@@ -139,8 +136,8 @@ fn last(stderr: &[u8]) -> String {
     }
 }
 
-/// Has the kernel kill the child when the thread that starts it ends, which is not before the child unless the
-/// executor is killed.
+/// Has the kernel kill the child when the thread that started it ends. That only happens before the child ends if
+/// the executor is killed.
 fn die_with_parent(command: &mut Command) {
     let parent = std::process::id();
     // SAFETY: between fork and exec only system calls are made, which take numbers, and no lock and no memory.
@@ -166,7 +163,6 @@ mod tests {
     use super::*;
     use crate::task::RankTask;
 
-    /// A program of the shell in place of the analyzer.
     fn run_script(script: &str, limit_ms: u64) -> End {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("analyze");

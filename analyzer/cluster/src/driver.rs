@@ -20,14 +20,14 @@ use crate::rounds::{self, listed};
 use crate::submission::Submission;
 use crate::task::{Answer, Envelope, RankTask, Remote, matched};
 
-/// Ranks of a task, if nobody says otherwise.
+/// Default minimum of ranks per task.
 const LEAST_RANKS: usize = 4;
-/// Tasks of a round, if nobody says otherwise.
+/// Default maximum of tasks per round.
 const MOST_TASKS: usize = 256;
-/// Time for executors that are started at the same time.
+/// How long to wait for executors that start at the same time.
 const EXECUTORS_START: Duration = Duration::from_secs(20);
 
-/// Makes the parts and prints a summary; the exit code.
+/// Computes the parts and prints a summary. Returns the exit code.
 pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
     let deadline = Instant::now() + args.deadline;
     let job = Job::find(&args.job, args.fetch_to.as_deref(), deadline).await?;
@@ -68,7 +68,6 @@ pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
     Ok(FAILED)
 }
 
-/// The tasks of a job, each of some ranks.
 fn tasks(args: &RunArgs, job: &Job) -> anyhow::Result<Vec<RankTask>> {
     let parts = || {
         std::fs::create_dir_all(&args.parts)?;
@@ -92,13 +91,11 @@ fn tasks(args: &RunArgs, job: &Job) -> anyhow::Result<Vec<RankTask>> {
     Ok(groups.map(task).collect())
 }
 
-/// Ranks of one task, of a job of so many: each task opens the whole job, and of many small tasks opening is all that they
-/// do.
+/// Ranks per task. Each task opens the whole job, so small tasks would spend all their time on that.
 fn ranks_of_task(ranks: usize) -> usize {
     ranks.div_ceil(MOST_TASKS).max(LEAST_RANKS)
 }
 
-/// A cluster, and what its tasks are told.
 struct Cluster<'a> {
     scheduler: &'a Address,
     parts: &'a Path,
@@ -110,8 +107,8 @@ struct Cluster<'a> {
 }
 
 impl Cluster<'_> {
-    /// Answers of a round, exactly one a task. What Ballista cannot bring to an end is submitted again while there are
-    /// executors: parts that are there are taken.
+    /// Answers of a round, exactly one per task. If Ballista cannot finish the work, it is submitted again
+    /// while there are executors; finished parts are reused.
     async fn answers(&self, round: usize, tasks: &[RankTask]) -> anyhow::Result<Vec<Answer>> {
         let again = |error: &anyhow::Error| {
             say(&format!("round {round}: it is submitted again: {error:#}"))
@@ -140,7 +137,7 @@ impl Cluster<'_> {
         .await
     }
 
-    /// Has tasks run. The outer error is the end: the deadline is over, or the user has enough.
+    /// Runs tasks. The outer error is final: the deadline has passed, or the user interrupted.
     async fn submit(
         &self,
         tasks: &[Envelope],
@@ -157,7 +154,6 @@ impl Cluster<'_> {
         bail!("{why}: finished parts are kept, and the same command continues from there")
     }
 
-    /// Says what is known of a cluster that has not answered by the deadline.
     async fn late(&self) -> String {
         let state = match readiness::ask(self.scheduler).await {
             Ok(Readiness::Ready) => format!("the scheduler at {} has executors", self.scheduler),
@@ -172,7 +168,6 @@ impl Cluster<'_> {
     }
 }
 
-/// Prints a line on standard error; with that gone there is nobody left to tell.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }

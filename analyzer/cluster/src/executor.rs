@@ -14,10 +14,9 @@ use crate::cli::ExecutorArgs;
 use crate::programs::Programs;
 use crate::{function, readiness, settings};
 
-/// Time for a scheduler that is started at the same time.
+/// How long to wait for a scheduler that starts at the same time.
 const SCHEDULER_STARTS: Duration = Duration::from_secs(30);
 
-/// Serves until it is stopped.
 pub async fn serve(args: &ExecutorArgs) -> anyhow::Result<()> {
     let programs = Programs::find(args.analyze.as_deref(), args.fetch_to.as_deref())?;
     let temporary = tempfile::Builder::new()
@@ -71,7 +70,6 @@ fn text(path: &Path) -> anyhow::Result<String> {
         .map_err(|_| anyhow::anyhow!("--work-dir {shown}: it is not UTF-8"))
 }
 
-/// The address, with a free port where none was named.
 fn with_port(bind: SocketAddr) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind(bind).with_context(|| format!("--bind {bind}"))?;
     Ok(listener.local_addr()?)

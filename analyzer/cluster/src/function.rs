@@ -15,15 +15,13 @@ use crate::task::Envelope;
 
 pub const NAME: &str = "run_rank_task";
 
-/// The function, as an executor or as who only plans knows it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct RunRankTask {
     signature: Signature,
-    /// The programs of an executor; others only plan.
+    /// Set in an executor; `None` if the process only plans.
     programs: Option<Programs>,
 }
 
-/// The function of an executor, which runs these programs.
 pub fn of_executor(programs: Programs) -> Arc<ScalarUDF> {
     function(Some(programs))
 }

@@ -9,15 +9,13 @@ use trueno_store::source::Source;
 use crate::remote_job::fetched;
 use crate::task::Remote;
 
-/// A job as this machine sees it.
 pub struct Job {
     pub folder: PathBuf,
-    /// The place that others mirror it from.
     pub remote: Option<Remote>,
 }
 
 impl Job {
-    /// Finds a job; one that is in a store is mirrored.
+    /// Finds a job. One in an object store is mirrored.
     ///
     /// # Errors
     /// It is not there; the store does not give it by the deadline; it is half a mirror.

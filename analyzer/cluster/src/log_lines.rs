@@ -6,7 +6,6 @@ use log::{LevelFilter, Log, Metadata, Record};
 
 use crate::cli::Command;
 
-/// Writes each line as it comes.
 struct Lines;
 
 impl Log for Lines {
@@ -28,7 +27,7 @@ impl Log for Lines {
     fn flush(&self) {}
 }
 
-/// Logs from here on; a driver says itself what goes wrong.
+/// Starts logging. A driver reports errors itself, so its log is off by default.
 pub fn begin(verbose: u8, command: &Command) {
     let level = match (verbose, command) {
         (0 | 1, Command::Run(_) | Command::Query(_)) => LevelFilter::Off,

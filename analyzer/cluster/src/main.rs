@@ -28,7 +28,7 @@ use clap::Parser;
 
 use cli::{Cli, Command};
 
-/// Exit code of what could not be done, as of `trueno-analyze`.
+/// Exit code of failures, as in `trueno-analyze`.
 const FAILED: u8 = 2;
 
 fn main() -> ExitCode {

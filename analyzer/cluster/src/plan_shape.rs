@@ -12,7 +12,7 @@ use datafusion::datasource::listing::ListingTable;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::{Expr, LogicalPlan, TableScan};
 
-/// Refuses a plan of another shape.
+/// Rejects plans of other shapes.
 ///
 /// # Errors
 /// It has a node, or a column of a type, that is not known to be safe; it reads not exactly one folder.
@@ -63,7 +63,7 @@ pub fn check(plan: &LogicalPlan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// True of files that are listed by all machines alike: no node of our own, no pattern.
+/// Whether all machines list the same files: no custom node, no glob.
 fn reads_one_folder(scan: &TableScan) -> bool {
     let Ok(provider) = source_as_provider(&scan.source) else {
         return false;
@@ -77,7 +77,7 @@ fn reads_one_folder(scan: &TableScan) -> bool {
     path.get_glob().is_none() && path.is_collection()
 }
 
-/// Types that are the same on both sides of a shuffle.
+/// Types that stay the same across a shuffle.
 fn is_plain(ty: &DataType) -> bool {
     matches!(
         ty,
@@ -110,7 +110,7 @@ mod tests {
         ]))
     }
 
-    /// Checks a plan over tables of a folder, and of others that are not safe.
+    /// Checks a plan over tables of a folder and over tables that are not safe.
     async fn checked(sql: &str) -> anyhow::Result<()> {
         let context = SessionContext::new();
         let folder = tempfile::tempdir()?;

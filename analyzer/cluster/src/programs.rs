@@ -5,21 +5,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-/// Name of the analyzer.
 const ANALYZE: &str = "trueno-analyze";
-/// Name of the client of object stores.
 const STORE: &str = "trueno-store";
 
-/// The programs of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Programs {
     pub analyze: PathBuf,
-    /// Folder of mirrors, if one was named.
     pub mirrors: Option<PathBuf>,
 }
 
 impl Programs {
-    /// The analyzer that was named, or else the one beside this command or in PATH.
+    /// The given analyzer, or else the one next to this program or in PATH.
     ///
     /// # Errors
     /// There is none.
@@ -39,7 +35,7 @@ impl Programs {
     }
 }
 
-/// The client of object stores, which only jobs in them need.
+/// The client of object stores, which only jobs in a store need.
 ///
 /// # Errors
 /// There is none.
@@ -50,7 +46,7 @@ pub fn store() -> anyhow::Result<PathBuf> {
     )
 }
 
-/// A program beside this command, or else in PATH.
+/// A program next to this one, or else in PATH.
 fn find_program(name: &str, hint: &str) -> anyhow::Result<PathBuf> {
     let own = env::current_exe()?;
     let beside = own.parent().map(Path::to_owned);

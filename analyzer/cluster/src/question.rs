@@ -32,9 +32,9 @@ use crate::readiness;
 use crate::submission::cancel;
 use crate::{plan_shape, settings};
 
-/// Column that the folders of a table tell.
+/// Column that is encoded in the folder names.
 const RANK: &str = "rank";
-/// Time for executors that are started at the same time.
+/// How long to wait for executors that start at the same time.
 const EXECUTORS_START: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Deserialize)]
@@ -43,12 +43,10 @@ struct Questions {
     questions: Vec<Question>,
 }
 
-/// A question over one table.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Question {
     table: String,
-    /// Columns of its files.
     columns: Vec<Column>,
     sql: String,
 }
@@ -61,13 +59,11 @@ struct Column {
     ty: String,
 }
 
-/// The rows of each answer.
 #[derive(Debug, Serialize)]
 struct Answered {
     rows: Vec<u64>,
 }
 
-/// Reads the questions, and writes answers into the folder for them.
 pub async fn run(args: &QueryArgs, is_verbose: bool) -> anyhow::Result<()> {
     let deadline = Instant::now() + args.deadline;
     let text = std::io::read_to_string(std::io::stdin()).context("standard input")?;
@@ -96,12 +92,10 @@ pub async fn run(args: &QueryArgs, is_verbose: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A question on its way.
 struct Asking<'a> {
     scheduler: &'a Address,
     tables: &'a Path,
     tasks: usize,
-    /// Rows that are left of those that may come.
     max_rows: u64,
     all_rows: u64,
     deadline: Instant,
@@ -110,7 +104,8 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    /// Writes the answer; its rows. What Ballista cannot bring to an end is asked again while there are executors.
+    /// Writes the answer and returns its number of rows. If Ballista cannot finish the query, it is sent again
+    /// while there are executors.
     async fn ask(&self, question: &Question) -> anyhow::Result<u64> {
         let again = |error: &anyhow::Error| {
             if self.is_verbose {
@@ -126,7 +121,7 @@ impl Asking<'_> {
         .await
     }
 
-    /// One attempt. The outer error is the end: there are too many rows, or there is no such plan.
+    /// One attempt. The outer error is final: too many rows, or an invalid plan.
     async fn answer(&self, question: &Question) -> anyhow::Result<anyhow::Result<u64>> {
         let folder = self.tables.join(&question.table);
         let session = settings::session(self.tasks);
@@ -153,7 +148,7 @@ impl Asking<'_> {
         written
     }
 
-    /// Writes rows as they come. The outer error is the end.
+    /// Writes rows as they arrive. The outer error is final.
     async fn write(
         &self,
         stream: &mut SendableRecordBatchStream,
@@ -185,7 +180,7 @@ impl Asking<'_> {
     }
 }
 
-/// Registers the table of a question: its files as one, with the rank from their folders.
+/// Registers the table of a query: all its files, with the rank from their folders.
 fn register(context: &SessionContext, folder: &Path, question: &Question) -> anyhow::Result<()> {
     // An address: a path would be read as a pattern.
     let url = Url::from_directory_path(folder)
@@ -220,7 +215,7 @@ fn register(context: &SessionContext, folder: &Path, question: &Question) -> any
     Ok(())
 }
 
-/// The schema of an answer: texts as plain texts.
+/// The schema of an answer, with plain strings.
 fn plain(schema: &Schema) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| {
         let ty = match field.data_type() {

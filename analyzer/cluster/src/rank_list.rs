@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use anyhow::{Context, ensure};
 
-/// Ranks that may be named at most: a typing error is no job of billions.
+/// Limit on ranks, because a typing error should not request billions.
 const MAX_RANKS: usize = 1 << 20;
 
-/// Numbers of ranks, each once, in order.
+/// Distinct ranks in ascending order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RankList(pub Vec<u32>);
 

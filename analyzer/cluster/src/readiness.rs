@@ -9,22 +9,17 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::address::Address;
 
-/// Time for one answer.
 const ANSWERS: Duration = Duration::from_secs(5);
-/// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Longest answer that is read.
 const MAX_BYTES: u64 = 64 << 10;
 
-/// State of a scheduler.
 pub enum Readiness {
-    /// It has executors.
     Ready,
-    /// It answers, and has none.
+    /// It answers, but has no executors.
     NoExecutors,
 }
 
-/// Asks a scheduler.
+/// Asks a scheduler for its executors.
 ///
 /// # Errors
 /// It does not answer, or is none.
@@ -82,7 +77,6 @@ pub async fn wait_for_executors(scheduler: &Address, patience: Duration) -> anyh
     }
 }
 
-/// Says that a scheduler has no executors.
 pub fn no_executors(scheduler: &Address) -> String {
     format!(
         "the scheduler at {scheduler} has no executors (hint: trueno-cluster executor --scheduler {scheduler})"

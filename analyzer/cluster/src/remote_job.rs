@@ -13,24 +13,23 @@ use crate::child;
 use crate::programs::{self, Programs};
 use crate::task::Remote;
 
-/// Times that a mirror may be another's before a task can read it.
+/// How often a mirror may belong to another process before a task can read it.
 const ATTEMPTS: usize = 3;
-/// Pause between two looks at a mirror that somebody changes.
+/// Polling interval for a mirror that another process is changing.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A mirror that nobody changes as long as this lives.
+/// A mirror that is locked against changes while this lives.
 pub struct Mirrored {
     pub folder: PathBuf,
     pub held: File,
 }
 
-/// The answer of `trueno-store fetch`.
 #[derive(Deserialize)]
 struct Fetched {
     folder: PathBuf,
 }
 
-/// The mirror of a job, made by a process that does not outlive the executor.
+/// The mirror of a job, made by a child that does not outlive the executor.
 ///
 /// # Errors
 /// The store does not give it, or not by the deadline.
@@ -48,7 +47,7 @@ pub fn mirrored(programs: &Programs, remote: &Remote, end: Instant) -> Result<Mi
     ))
 }
 
-/// Has the mirror of an address made: its folder.
+/// Mirrors an address. Returns the folder.
 ///
 /// # Errors
 /// There is no such program; the store does not give it, or not by the deadline.
@@ -87,7 +86,7 @@ pub fn fetched(
     }
 }
 
-/// The folder, if it is a whole mirror of this version.
+/// The folder, if it is a complete mirror of this version.
 fn existing_mirror(
     folder: &Path,
     remote: &Remote,

@@ -7,23 +7,18 @@ use serde::Serialize;
 
 use crate::task::{Answer, End, RankTask};
 
-/// Rounds after which something is wrong: there are as many as plugins that read what others merged, one after another.
+/// More rounds are a bug. A round is needed for each plugin in a chain of plugins that read merged results.
 const MAX_ROUNDS: usize = 16;
 
-/// Parts of a job, as far as they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Rounds over the ranks.
     pub rounds: u64,
-    /// Parts of ranks that were made, one a round and rank.
     pub made: u64,
-    /// Those that were there before.
     pub kept: u64,
-    /// Ranks with parts that could not be kept.
     pub not_kept: BTreeSet<u32>,
 }
 
-/// Makes all parts. `answers` runs tasks: exactly one answer of each, in their order.
+/// Computes all parts. `answers` runs tasks and returns exactly one answer for each, in order.
 ///
 /// # Errors
 /// A task failed; a round made nothing, and parts are missing.
@@ -80,7 +75,6 @@ pub async fn run(
     bail!("after {MAX_ROUNDS} rounds there are still parts missing")
 }
 
-/// Ranks for people; of many the first and the last.
 pub fn listed(ranks: &[u32]) -> String {
     match ranks {
         [] => "no rank".to_owned(),

@@ -16,7 +16,6 @@ use tokio::net::TcpListener;
 use crate::cli::SchedulerArgs;
 use crate::{function, settings};
 
-/// Serves until it is killed.
 pub async fn serve(args: &SchedulerArgs) -> anyhow::Result<()> {
     let listener = TcpListener::bind(args.bind).await;
     let listener = listener.with_context(|| format!("--bind {}", args.bind))?;
@@ -47,7 +46,6 @@ pub async fn serve(args: &SchedulerArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A session that knows the function.
 fn state(config: SessionConfig) -> datafusion::common::Result<SessionState> {
     let mut state = ballista_core::utils::default_session_builder(config)?;
     datafusion::execution::FunctionRegistry::register_udf(&mut state, function::in_plans())?;

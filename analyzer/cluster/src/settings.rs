@@ -7,7 +7,6 @@ use ballista_core::config::{
 use ballista_core::extension::SessionConfigExt;
 use datafusion::prelude::SessionConfig;
 
-/// The settings of a session with plans of this many partitions.
 pub fn session(partitions: usize) -> SessionConfig {
     SessionConfig::new_with_ballista()
         // Adaptive plans hang where there is UNION ALL with ORDER BY.
@@ -35,7 +34,7 @@ pub fn session(partitions: usize) -> SessionConfig {
 mod tests {
     use super::*;
 
-    /// Settings without which plans of this version hang, or read rows twice.
+    /// Without these settings, plans of this version hang or read rows twice.
     #[test]
     fn sessions_are_safe() {
         let session = session(7);

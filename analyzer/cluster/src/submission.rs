@@ -33,12 +33,10 @@ use crate::address::Address;
 use crate::task::Envelope;
 use crate::{function, settings};
 
-/// Column of the task files.
 const TASK: &str = "task";
-/// Time for a scheduler to take in that a plan is no longer wanted.
+/// Time that a scheduler has to accept a cancellation.
 const CANCELS: Duration = Duration::from_secs(3);
 
-/// A plan, and the files that it reads.
 pub struct Submission {
     scheduler: Address,
     context: SessionContext,
@@ -47,7 +45,7 @@ pub struct Submission {
 }
 
 impl Submission {
-    /// Writes the tasks beside the parts, where all machines see them, and plans.
+    /// Writes the tasks next to the parts, where all machines can read them, and plans.
     ///
     /// # Errors
     /// A file cannot be written; there is no such plan.
@@ -86,7 +84,7 @@ impl Submission {
         })
     }
 
-    /// Has the tasks run: pairs of a task and its answer, in any order.
+    /// Runs the tasks. Returns pairs of task and answer, in any order.
     ///
     /// # Errors
     /// The cluster does not bring it to an end.
@@ -99,13 +97,11 @@ impl Submission {
         Ok(rows)
     }
 
-    /// Tells the scheduler that no more tasks need to begin.
     pub async fn cancel(&self) {
         cancel(&self.scheduler, &self.plan).await;
     }
 }
 
-/// Tells a scheduler that the rest of a plan is not wanted.
 pub async fn cancel(scheduler: &Address, plan: &Arc<dyn ExecutionPlan>) {
     let query = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>();
     let Some(job) = query.and_then(DistributedQueryExec::job_id) else {
@@ -123,7 +119,7 @@ pub async fn cancel(scheduler: &Address, plan: &Arc<dyn ExecutionPlan>) {
     }
 }
 
-/// A folder of task files, one line in each.
+/// Writes a folder of task files with one line each.
 fn write(parts: &Path, tasks: &[Envelope]) -> anyhow::Result<TempDir> {
     let folder = tempfile::Builder::new()
         .prefix("tasks.")

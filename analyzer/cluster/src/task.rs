@@ -8,75 +8,61 @@ use serde::{Deserialize, Serialize};
 /// A task as `trueno-analyze rank-task` reads it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RankTask {
-    /// The folder of ranks.
     pub job: PathBuf,
-    /// Ranks to make parts of.
     pub ranks: Vec<u32>,
-    /// The folder of parts.
     pub parts: PathBuf,
-    /// Flags of the report.
     pub report: Vec<String>,
 }
 
-/// A task with all that the executor has to know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Envelope {
-    /// Name of this task: no other, of this driver or another, has the same.
+    /// Unique among all tasks of all drivers.
     pub id: String,
-    /// Milliseconds that it may take.
+    /// Time limit in milliseconds.
     pub limit_ms: u64,
-    /// The driver's working directory, which relative paths in flags begin at.
+    /// The driver's working directory, for relative paths in flags.
     pub folder: PathBuf,
-    /// The place that the job is to be mirrored from, where machines do not see it.
+    /// Where to mirror the job from, if machines do not see it.
     pub remote: Option<Remote>,
     pub task: RankTask,
 }
 
-/// A job in a store. Keys and server are those of the executor's environment: none is in a task.
+/// A job in an object store. Credentials and endpoint come from the executor's environment and are never part of a
+/// task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remote {
     pub uri: String,
-    /// Version of its files, as `trueno-store fetch` prints it.
+    /// Version of its files, as printed by `trueno-store fetch`.
     pub version: String,
 }
 
-/// End of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// That of the envelope.
     pub id: String,
     pub end: End,
 }
 
-/// The way that a task ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum End {
-    /// It said how far it came.
     Done(Progress),
-    /// It came to no end of its own, and this is why.
     Failed(String),
 }
 
-/// The answer of `trueno-analyze rank-task`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Rounds over the ranks that were begun.
     pub rounds: u64,
-    /// Parts that were made.
     pub made: u64,
-    /// Parts that were there.
     pub kept: u64,
-    /// Ranks with parts that could not be kept.
     pub not_kept: Vec<u32>,
-    /// Ranks whose parts the next round needs, and which are not there.
+    /// Ranks whose parts the next round needs and that do not exist yet.
     pub missing: Vec<u32>,
 }
 
-/// Answers in the order of their tasks: exactly one of each, and each as it was asked for.
+/// Answers in the order of their tasks. There must be exactly one valid answer for each.
 ///
 /// # Errors
 /// There are more, fewer, or others.

@@ -8,18 +8,17 @@ use trueno_engine::query::{Database, QueryError, collect};
 /// Memory of the host (`None`) or of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allocated {
-    /// Rows of `allocations`.
     pub rows: u64,
-    /// Most that was taken and not given back at one time.
+    /// Most bytes allocated and not freed at one time.
     pub peak_bytes: i64,
-    /// First time at which that was so.
+    /// The first time of that peak.
     pub peak_ns: i64,
-    /// Taken and never given back.
+    /// Allocated and never freed.
     pub kept_bytes: i64,
     pub taken_bytes: i64,
 }
 
-/// By place; what was taken before the recording began is not known, and not counted. Empty: nothing was recorded.
+/// By place. Memory allocated before the recording began is unknown and not counted. Empty if nothing was recorded.
 ///
 /// # Errors
 /// The engine could not run the query.

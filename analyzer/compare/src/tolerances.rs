@@ -6,18 +6,15 @@ use anyhow::{Context, anyhow};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// One part of `--tolerance`.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Tolerance {
-    /// `rtol=X`.
     Relative(f64),
-    /// `atol=X`.
     Absolute(f64),
     File(PathBuf),
 }
 
 impl Tolerance {
-    /// As typed: what has no `=` in it is a file.
+    /// Parses a value as typed. Without `=` it is a file.
     ///
     /// # Errors
     /// The expected form.
@@ -41,35 +38,33 @@ fn is_tolerance(value: f64) -> bool {
     value.is_finite() && value >= 0.0
 }
 
-/// A file of tolerances.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tolerances {
-    /// Relative; computed when not given.
+    /// Relative; computed if missing.
     pub rtol: Option<f64>,
-    /// Absolute, of an element; 0 when not given.
+    /// Absolute, per element; 0 if missing.
     pub atol: Option<f64>,
-    /// Tolerances by name, in order: the first whose name fits holds.
+    /// By name, in order. The first match counts.
     #[serde(default)]
     pub tensor: Vec<Tensor>,
 }
 
-/// Tolerances of the tensors with such names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tensor {
-    /// `*` is any text, `?` one character; case does not matter.
+    /// `*` matches any text, `?` one character. Case is ignored.
     pub name: String,
-    /// Relative; as for all when not given.
+    /// Relative; the general one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtol: Option<f64>,
-    /// Absolute; as for all when not given.
+    /// Absolute; the general one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub atol: Option<f64>,
 }
 
 impl Tolerances {
-    /// All parts together; of two that say the same thing the later one holds.
+    /// Combines all values. A later one replaces an earlier one for the same thing.
     ///
     /// # Errors
     /// A file cannot be read, or holds something else.
@@ -105,7 +100,7 @@ impl Tolerances {
         Ok(all)
     }
 
-    /// Tells that all of them are tolerances.
+    /// Checks that all values are valid tolerances.
     ///
     /// # Errors
     /// The tolerance that is not.
@@ -125,7 +120,6 @@ impl Tolerances {
         }
     }
 
-    /// The same as options of the plugin `divergence`.
     pub fn options(&self) -> Map<String, Value> {
         let mut options = Map::new();
         for (key, value) in [("rtol", self.rtol), ("atol", self.atol)] {

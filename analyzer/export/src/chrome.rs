@@ -38,7 +38,7 @@ use super::json::{
 };
 use super::rows::{self, Row, Shape, Source, Stored, WindowShapes, bytes_in_use};
 
-/// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
+/// Process id of the host's threads. Device `n` is process `n + 2`. Processes of rank `r` are `r << 16` higher.
 const HOST_PID: u64 = 1;
 
 #[derive(Debug)]
@@ -59,27 +59,22 @@ impl Exporter for Chrome {
     }
 }
 
-/// Columns that say where and when a row of intervals lies.
+/// Columns with the lane and the times of an interval.
 const END_COLUMNS: [&str; 9] = [
     "id", "start_ns", "dur_ns", "timing", "valid", "thread", "device", "stream", "rank",
 ];
 
 struct Events<'a> {
     to: &'a mut dyn Write,
-    /// The event that is put together.
     out: String,
     texts: QuotedTexts,
     lanes: BTreeSet<Lane>,
     last_lane: Option<Lane>,
-    /// Kernel sources that are written already.
     sources: BTreeSet<String>,
-    /// Attributes that the program gave rows.
     attributes: Attributes,
-    /// True where lanes are of ranks.
     of_ranks: bool,
 }
 
-/// Writes the whole file.
 fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     let facts = source.run.facts();
     // Before the events, so that an importer knows from the start what it reads.
@@ -125,7 +120,7 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     events.write()
 }
 
-/// Columns that an event of a table states itself, where its times are those of its work.
+/// Columns that an event itself contains, if its times are those of its work.
 fn stated_columns(table: &str) -> &'static [&'static str] {
     match table {
         // A wait without a name is shown by its kind, which is not its name.
@@ -142,7 +137,6 @@ fn is_interval(table: &str) -> bool {
 }
 
 impl Events<'_> {
-    /// The beginning of an event, up to its name.
     fn begin_unnamed(&mut self, phase: &str, table: &str) {
         for part in [
             ",\n{\"ph\":\"",
@@ -155,7 +149,6 @@ impl Events<'_> {
         }
     }
 
-    /// What follows the name.
     fn at(&mut self, at: (u64, u64), ts_ns: Option<i64>) {
         self.out.push_str(",\"pid\":");
         unsigned(&mut self.out, at.0);
@@ -173,7 +166,6 @@ impl Events<'_> {
         self.at(at, ts_ns);
     }
 
-    /// As [`begin`](Self::begin), of the name of a row of intervals.
     fn begin_span(&mut self, phase: &str, row: Row<'_>, at: (u64, u64), ts_ns: i64) {
         self.begin_unnamed(phase, &row.table.name);
         let number = row.span_name_number();
@@ -182,15 +174,15 @@ impl Events<'_> {
         self.at(at, Some(ts_ns));
     }
 
-    /// Writes the event: one at a time, as compressed files depend on where writes end.
+    /// Writes one event at a time, because compressed files depend on write boundaries.
     fn write(&mut self) -> Result<(), ExportError> {
         self.to.write_all(self.out.as_bytes())?;
         self.out.clear();
         Ok(())
     }
 
-    /// The end of an interval, whose columns stand already: with what the program says of it, which is rows of their
-    /// own as well.
+    /// Ends an interval whose columns are written. Adds the program's attributes, which are also rows of their
+    /// own.
     fn end_span(&mut self, id: u64) {
         let mut all = self.attributes.of(id).peekable();
         if all.peek().is_some() {
@@ -207,7 +199,6 @@ impl Events<'_> {
         self.out.push_str("}}");
     }
 
-    /// The columns as a member, and the end of the event.
     fn end(&mut self, name: &str, row: Row<'_>, shape: Option<&Shape<String>>) {
         self.out.push_str(",\"");
         self.out.push_str(name);
@@ -296,7 +287,7 @@ impl Events<'_> {
         }
     }
 
-    /// A file beside the tables, once.
+    /// Writes a kernel's source, which lies in a file next to the tables. Each source is written once.
     fn kernel_source(&mut self, source: &Source<'_>, hash: &str) {
         if self.sources.contains(hash) {
             return;
@@ -346,7 +337,8 @@ impl Events<'_> {
         self.write()
     }
 
-    /// A viewer binds both ends of a flow to the slice that is open there: at its very start that is itself.
+    /// Writes flows. A viewer binds each end of a flow to the slice that is open at that time. At the very
+    /// start of a slice that is the slice itself.
     fn flows(&mut self, source: &Source<'_>) -> Result<(), ExportError> {
         let Some(edges) = source.table("edges").filter(|table| table.rows > 0) else {
             return Ok(());
@@ -437,7 +429,7 @@ impl Events<'_> {
         Ok(())
     }
 
-    /// Process and thread of a lane. Thread 0 is the idle thread to a viewer: numbers begin at 1.
+    /// Process and thread ids of a lane. Thread 0 is the idle thread in viewers, so ids begin at 1.
     fn place(&self, lane: Lane) -> (u64, u64) {
         let (rank, lane) = if self.of_ranks {
             lane.in_rank()
@@ -452,7 +444,7 @@ impl Events<'_> {
         }
     }
 
-    /// Order and name of a lane; the last event is left open for more members.
+    /// Order and name of a lane. The last event stays open for more members.
     fn lane(&mut self, lane: Lane, name: &str) {
         let (pid, tid) = self.place(lane);
         self.begin("M", "threads", "thread_sort_index", (pid, tid), None);

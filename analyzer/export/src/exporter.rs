@@ -7,9 +7,7 @@ use trueno_engine::run::Run;
 
 use crate::error::ExportError;
 
-/// Writer of runs in one format, as one file.
 pub trait Exporter: Debug + Sync {
-    /// Name, as `export` takes it.
     fn name(&self) -> &'static str;
 
     fn about(&self) -> &'static str;
@@ -21,10 +19,9 @@ pub trait Exporter: Debug + Sync {
     fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError>;
 }
 
-/// Rows that were not written as they are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
-    /// Rows deeper than [`DEEPEST`](crate::DEEPEST), which have no frame of their own in a stack; their time is in
-    /// one for all.
+    /// Rows nested deeper than [`DEEPEST`](crate::DEEPEST). They have no frames of their own; a common frame
+    /// has their time.
     pub deeper: u64,
 }

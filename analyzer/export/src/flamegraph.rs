@@ -23,15 +23,13 @@ const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
 const FRAME_HEIGHT: f64 = 17.0;
 const HEAD: f64 = 36.0;
-/// Pixels of a character, on average.
+/// Average width of a character in pixels.
 const CHARACTER: f64 = 6.6;
-/// Narrower frames are not seen before somebody zooms.
+/// Narrower frames are invisible until a reader zooms.
 const NARROWEST: f64 = 0.1;
-/// Frames of any width, the widest.
 const MAX_FRAMES: usize = 20_000;
 const SCRIPT: &str = include_str!("../assets/flamegraph.js");
 
-/// Self time by stack as a picture.
 #[derive(Debug)]
 pub(super) struct Flamegraph;
 
@@ -53,7 +51,6 @@ impl Exporter for Flamegraph {
     }
 }
 
-/// Estimated CPU time by stack of functions as a picture.
 #[derive(Debug)]
 pub(super) struct FlamegraphOfSamples;
 
@@ -75,7 +72,6 @@ impl Exporter for FlamegraphOfSamples {
     }
 }
 
-/// Waits of threads by stack of functions as a picture.
 #[derive(Debug)]
 pub(super) struct FlamegraphOfWaits;
 
@@ -183,7 +179,6 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
     Ok(())
 }
 
-/// A warm colour, light enough for black text.
 fn colour(name: &str) -> String {
     let hash = xxh3_64(name.as_bytes());
     let part = |shift: u32, range: u64| (hash >> shift) % range;
@@ -202,7 +197,7 @@ fn cut(name: &str, room: usize) -> String {
     name.chars().take(room - 1).chain(['…']).collect()
 }
 
-/// Text for XML; control characters, which it cannot hold, become `?`.
+/// Escapes text for XML. Control characters, which XML cannot hold, become `?`.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

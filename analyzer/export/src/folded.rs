@@ -13,7 +13,6 @@ use super::rows::Source;
 use super::sampled_stacks;
 use super::stacks::{self, ROOT, Stacks};
 
-/// Self time by stack, one line each.
 #[derive(Debug)]
 pub(super) struct Folded;
 
@@ -35,7 +34,6 @@ impl Exporter for Folded {
     }
 }
 
-/// Estimated CPU time by stack of functions, one line each.
 #[derive(Debug)]
 pub(super) struct FoldedSamples;
 
@@ -57,7 +55,6 @@ impl Exporter for FoldedSamples {
     }
 }
 
-/// Waits of threads by stack of functions, one line each.
 #[derive(Debug)]
 pub(super) struct FoldedWaits;
 
@@ -79,7 +76,6 @@ impl Exporter for FoldedWaits {
     }
 }
 
-/// Writes all stacks with self time.
 pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportError> {
     let names: Vec<String> = stacks.names.iter().map(|name| frame(name)).collect();
     let mut lines = Vec::new();

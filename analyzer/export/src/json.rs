@@ -6,15 +6,13 @@ use trueno_engine::attributes::AttributeValue;
 
 use super::rows::{OpenTable, Piece, Row, Shape};
 
-/// Above this, readers that keep numbers as doubles would change them: such integers are texts.
+/// Larger integers are written as strings, because readers that use doubles would change them.
 const EXACT_IN_DOUBLES: u64 = 1 << 53;
 
-/// Texts in quotes, by their numbers: each is put in quotes once.
 #[derive(Default)]
 pub(super) struct QuotedTexts(Vec<Option<Box<str>>>);
 
 impl QuotedTexts {
-    /// The text of a number in quotes; `None`: there is none.
     pub(super) fn get(&mut self, table: &OpenTable, number: u64) -> Option<&str> {
         let at = usize::try_from(number).ok()?;
         if self.0.get(at).is_none_or(Option::is_none) {
@@ -29,7 +27,6 @@ impl QuotedTexts {
     }
 }
 
-/// A text in quotes.
 pub(super) fn text(out: &mut String, text: &str) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }
@@ -46,7 +43,7 @@ pub(super) fn value(out: &mut String, value: AttributeValue<'_>) {
     }
 }
 
-/// A number, or a text where doubles would not hold it.
+/// Writes a number, or a string if a double cannot hold it.
 fn integer(out: &mut String, is_negative: bool, value: u64) {
     let quote = if value > EXACT_IN_DOUBLES { "\"" } else { "" };
     out.push_str(quote);
@@ -57,7 +54,7 @@ fn integer(out: &mut String, is_negative: bool, value: u64) {
     out.push_str(quote);
 }
 
-/// A number in decimals, without the machinery of formatting.
+/// Writes a decimal number without `core::fmt`.
 pub(super) fn unsigned(out: &mut String, mut value: u64) {
     let mut digits = [0; 20];
     let mut at = digits.len();
@@ -72,7 +69,7 @@ pub(super) fn unsigned(out: &mut String, mut value: u64) {
     out.extend(digits[at..].iter().map(|digit| char::from(*digit)));
 }
 
-/// `"name":value` of every column that has one in this row, without `except`.
+/// Writes `"name":value` for each column with a value in this row, without `except`.
 pub(super) fn members(out: &mut String, row: Row<'_>, except: &[&str]) {
     for (at, name) in row.table.columns.iter().enumerate() {
         if except.contains(&name.as_str()) {
@@ -85,7 +82,6 @@ pub(super) fn members(out: &mut String, row: Row<'_>, except: &[&str]) {
     }
 }
 
-/// The beginning of a member, up to its value.
 pub(super) fn member(out: &mut String, name: &str) {
     if !out.ends_with('{') {
         out.push(',');
@@ -94,7 +90,7 @@ pub(super) fn member(out: &mut String, name: &str) {
     out.push(':');
 }
 
-/// Members of columns that are the same in many rows, each with a comma before it.
+/// Members of columns that are equal in many rows, each preceded by a comma.
 pub(super) fn same_members(table: &OpenTable, columns: &[(usize, u64)]) -> String {
     let mut out = String::new();
     for (column, bits) in columns {
@@ -106,7 +102,6 @@ pub(super) fn same_members(table: &OpenTable, columns: &[(usize, u64)]) -> Strin
     out
 }
 
-/// As [`members`], of a row whose batch has that shape.
 pub(super) fn shaped_members(
     out: &mut String,
     row: Row<'_>,
@@ -139,7 +134,7 @@ pub(super) fn shaped_members(
     }
 }
 
-/// Nanoseconds as microseconds with three decimals: exact.
+/// Writes nanoseconds as microseconds with three decimals, which is exact.
 pub(super) fn micros(out: &mut String, ns: i64) {
     if ns < 0 {
         out.push('-');

@@ -28,7 +28,6 @@ pub use parquet::{
 pub use stack_pictures::{StackPictures, stack_pictures};
 pub use stacks::DEEPEST;
 
-/// The formats that are one file, in the order of help.
 pub static EXPORTERS: [&dyn Exporter; 8] = [
     &chrome::Chrome,
     &perfetto::Perfetto,
@@ -40,7 +39,7 @@ pub static EXPORTERS: [&dyn Exporter; 8] = [
     &flamegraph::FlamegraphOfWaits,
 ];
 
-/// OTLP as one file; [`push`] sends the same spans.
+/// OTLP as a file. [`push`] sends the same spans.
 pub static OTLP: &dyn Exporter = &otlp::Otlp;
 
 pub fn exporter(name: &str) -> Option<&'static dyn Exporter> {

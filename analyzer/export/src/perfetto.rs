@@ -36,12 +36,10 @@ use super::error::ExportError;
 use super::exporter::{Exporter, Written};
 use super::rows::{self, OpenTable, Piece, Row, Shape, Source, Stored, WindowShapes, bytes_in_use};
 
-/// Track of the process; others follow.
 const HOST: u64 = 1;
 /// `UNIT_SIZE_BYTES` of `CounterDescriptor`.
 const BYTES: u64 = 3;
 
-/// Track events in protocol buffers.
 #[derive(Debug)]
 pub(super) struct Perfetto;
 
@@ -62,7 +60,6 @@ impl Exporter for Perfetto {
 
 struct Events<'s, 'a, 'w> {
     source: &'s Source<'a>,
-    /// Attributes that the program gave rows.
     attributes: Attributes,
     packets: Packets<'w>,
     shift_ns: i64,
@@ -78,20 +75,19 @@ struct Events<'s, 'a, 'w> {
     end_event: Message,
 }
 
-/// Numbers of the names of a table and of its columns, once they are introduced; 0: not yet.
+/// Interned ids of a table's name and its columns; 0 if not interned yet.
 struct TableNumbers {
     table: String,
     category: u64,
     annotations: Vec<u64>,
 }
 
-/// Columns that are the same in the rows of a batch; as annotations once a row was written.
+/// Columns that are equal in all rows of a batch. They become annotations with the first row.
 enum SameColumns {
     Columns(Vec<(usize, u64)>),
     Annotations(Message),
 }
 
-/// Writes the whole file.
 fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     let facts = source.run.facts();
     let pid = facts.program.pid.filter(|pid| *pid <= i32::MAX as u32);
@@ -121,14 +117,14 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     events.points()
 }
 
-/// The tables of points: counters first, instants last.
+/// Tables of points in time: counters first, instants last.
 fn point_tables(source: &Source<'_>) -> impl Iterator<Item = Stored> {
     let is_point = |table: &&Table| table.time_column() == Some("time_ns") && !table.is_own;
     let tables = TABLES.iter().rev().filter(is_point);
     tables.filter_map(|table| source.table(table.name))
 }
 
-/// Offset that makes all times positive.
+/// Offset that makes all times non-negative.
 fn shift(source: &Source<'_>) -> Result<i64, ExportError> {
     let mut first_ns = 0;
     let tables = source.interval_tables().chain(point_tables(source));
@@ -144,7 +140,6 @@ fn shift(source: &Source<'_>) -> Result<i64, ExportError> {
     Ok(first_ns.saturating_neg())
 }
 
-/// A time as the trace has it.
 fn shifted(ns: i64, shift_ns: i64) -> u64 {
     u64::try_from(ns.saturating_add(shift_ns)).unwrap_or(0)
 }
@@ -153,7 +148,7 @@ fn unrendered(_: &OpenTable, columns: &[(usize, u64)]) -> SameColumns {
     SameColumns::Columns(columns.to_vec())
 }
 
-/// Adds the annotation `name`, which has this number.
+/// Adds an annotation. `name` is its interned id.
 fn annotate(event: &mut Message, name: u64, value: AttributeValue<'_>) {
     let mut annotation = Message::default();
     annotation.number(1, name);
@@ -167,7 +162,7 @@ fn annotate(event: &mut Message, name: u64, value: AttributeValue<'_>) {
     event.message(4, &annotation);
 }
 
-/// A value of a column: only negative numbers have a sign.
+/// Makes non-negative integers unsigned.
 fn of_column(value: AttributeValue<'_>) -> AttributeValue<'_> {
     match value {
         AttributeValue::Integer(value) => match u64::try_from(value) {
@@ -236,7 +231,7 @@ impl Events<'_, '_, '_> {
         Ok(())
     }
 
-    /// Attributes that the program gave a row, below `attributes`.
+    /// Adds the program's attributes of a row, prefixed by `attributes.`.
     fn declared(&mut self, event: &mut Message, id: u64) {
         for (key, value) in self.attributes.of(id) {
             let name = format!("attributes.{key}");
@@ -245,7 +240,6 @@ impl Events<'_, '_, '_> {
         }
     }
 
-    /// Place of a table's numbers.
     fn numbers(&mut self, table: &OpenTable) -> usize {
         let known = self.tables.iter().position(|of| of.table == table.name);
         known.unwrap_or_else(|| {
@@ -258,7 +252,6 @@ impl Events<'_, '_, '_> {
         })
     }
 
-    /// The number of a table's name.
     fn category(&mut self, table: &OpenTable) -> u64 {
         let at = self.numbers(table);
         let category = &mut self.tables[at].category;
@@ -268,7 +261,6 @@ impl Events<'_, '_, '_> {
         *category
     }
 
-    /// The number of a column's name.
     fn annotation(&mut self, table: &OpenTable, column: usize) -> u64 {
         let at = self.numbers(table);
         let number = &mut self.tables[at].annotations[column];
@@ -279,7 +271,6 @@ impl Events<'_, '_, '_> {
         *number
     }
 
-    /// All columns that have a value, without `except`.
     fn columns(&mut self, event: &mut Message, row: Row<'_>, except: &[&str]) {
         for (at, column) in row.table.columns.iter().enumerate() {
             if except.contains(&column.as_str()) {
@@ -292,7 +283,8 @@ impl Events<'_, '_, '_> {
         }
     }
 
-    /// As [`Self::columns`], of a row whose batch has that shape. A name is introduced by the first row that has it.
+    /// Like [`Self::columns`], for a row whose batch has this shape. A name is interned with the first row that
+    /// has it.
     fn shaped_columns(
         &mut self,
         event: &mut Message,
@@ -328,7 +320,6 @@ impl Events<'_, '_, '_> {
         }
     }
 
-    /// Rows that are points: counters, allocations, instants.
     fn points(&mut self) -> Result<(), ExportError> {
         let source = self.source;
         for table in point_tables(source) {

@@ -22,26 +22,23 @@ use crate::error::ExportError;
 
 pub(super) use shape::{Piece, Shape, WindowShapes};
 
-/// A run whose tables are read in order.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
     database: Database,
 }
 
-/// One table of the run.
 #[derive(Clone)]
 pub(super) struct Stored {
     pub(super) name: String,
-    /// Its columns, without the numbers of texts.
+    /// Without the columns of text ids.
     pub(super) columns: Vec<String>,
     pub(super) rows: u64,
 }
 
-/// A table that is being read.
 pub(super) struct OpenTable {
     pub(super) name: String,
     pub(super) columns: Vec<String>,
-    /// The beginning of a member of JSON for each column, with a comma before it.
+    /// For each column, the beginning of a JSON member, with a comma before it.
     pub(super) members: Vec<String>,
     kinds: Vec<ColumnKind>,
     texts: Texts,
@@ -49,7 +46,6 @@ pub(super) struct OpenTable {
     is_of_thread_first: bool,
 }
 
-/// Places of the columns that are read by name.
 struct Places {
     id: Option<usize>,
     start_ns: Option<usize>,
@@ -62,11 +58,10 @@ struct Places {
     timing: Option<usize>,
     valid: Option<usize>,
     name: Option<usize>,
-    /// Those whose text may name a row.
+    /// Columns whose text may name a row.
     labels: Vec<usize>,
 }
 
-/// A row of a table that is being read.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'a> {
     pub(super) table: &'a OpenTable,
@@ -79,17 +74,14 @@ impl<'a> Source<'a> {
         Ok(Self { run, database })
     }
 
-    /// Attributes that the program gave rows.
     pub(super) fn attributes(&self) -> Result<Attributes, ExportError> {
         Attributes::read(&self.database).map_err(|source| failed("attributes", source))
     }
 
-    /// True where the run holds ranks.
     pub(super) fn is_of_ranks(&self) -> bool {
         !self.run.facts().ranks.is_empty()
     }
 
-    /// The tables that hold rows of the run's files.
     pub(super) fn tables(&self) -> Vec<Stored> {
         let of_ranks = self.is_of_ranks();
         let own = |name: &str| {
@@ -117,7 +109,7 @@ impl<'a> Source<'a> {
             .collect()
     }
 
-    /// The tables of intervals, the outer ones first.
+    /// Interval tables, the outermost first.
     pub(super) fn interval_tables(&self) -> impl Iterator<Item = Stored> {
         interval_tables().filter_map(|table| self.table(table.name))
     }
@@ -126,12 +118,10 @@ impl<'a> Source<'a> {
         self.tables().into_iter().find(|table| table.name == name)
     }
 
-    /// Rows of a query.
     pub(super) fn ask(&self, table: &str, sql: &str) -> Result<DataFrame, ExportError> {
         collect(&self.database, sql).map_err(|source| failed(table, source))
     }
 
-    /// The texts of a column by their numbers.
     pub(super) fn texts(
         &self,
         table: &str,
@@ -146,7 +136,7 @@ impl<'a> Source<'a> {
         Ok(texts.collect())
     }
 
-    /// Hands out the rows of a query as they lie, batch by batch.
+    /// Reads the rows of a query in their stored order, batch by batch.
     pub(super) fn batches(
         &self,
         table: &str,
@@ -167,7 +157,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Hands out the rows of `table`: by start, by time, or else as they were written.
+    /// Reads the rows of `table` sorted by start or time, or else as they were written.
     pub(super) fn each(
         &self,
         table: &Stored,
@@ -184,7 +174,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Hands out the rows of tables in windows of time; of one table by start, by time, or else as they were written.
+    /// Reads tables in windows of time. Rows of one table are sorted by start or time, or else as they were
+    /// written.
     pub(super) fn each_window(
         &self,
         tables: &[Stored],
@@ -211,15 +202,14 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// The tables of intervals that have rows.
     pub(super) fn span_tables(&self) -> Vec<Stored> {
         let tables = self.interval_tables();
         tables.filter(|table| table.rows > 0).collect()
     }
 }
 
-/// The intervals of a window by their start; of equals the longer first, then those of the outer table. What encloses
-/// others so comes before them.
+/// Merges intervals of a window by start. If equal, longer ones come first, then those of outer tables, so an
+/// interval follows those that contain it.
 pub(super) fn merged<'a>(
     tables: &'a [OpenTable],
     window: &'a RowWindow,
@@ -300,7 +290,6 @@ impl OpenTable {
         self.kinds[column] == ColumnKind::Text
     }
 
-    /// The text of a number in its columns of texts.
     pub(super) fn text(&self, number: u64) -> Option<&str> {
         self.texts.get(number)
     }
@@ -338,22 +327,18 @@ impl<'a> Row<'a> {
         self.table.columns.iter().position(|name| name == column)
     }
 
-    /// A value of a column that few tables have.
     pub(super) fn value_of(&self, column: &str) -> Option<AttributeValue<'a>> {
         self.value(self.place(column)?)
     }
 
-    /// An integer of a column that few tables have.
     pub(super) fn u64_of(&self, column: &str) -> Option<u64> {
         self.u64(self.place(column))
     }
 
-    /// A text of a column that few tables have.
     pub(super) fn text_of(&self, column: &str) -> Option<&'a str> {
         self.text(self.place(column))
     }
 
-    /// A number of a column that few tables have.
     pub(super) fn f64_of(&self, column: &str) -> Option<f64> {
         match self.value_of(column)? {
             AttributeValue::Number(value) => Some(value),
@@ -407,14 +392,12 @@ impl<'a> Row<'a> {
         )
     }
 
-    /// The number of the text that names a row of intervals.
     pub(super) fn span_name_number(&self) -> Option<u64> {
         let mut labels = self.table.places.labels.iter();
         let label = labels.find(|label| self.of.bits(**label).is_some())?;
         self.of.bits(*label).filter(|_| self.table.is_text(*label))
     }
 
-    /// Name of a row of intervals.
     pub(super) fn span_name(&self) -> &'a str {
         let number = self.span_name_number();
         number
@@ -422,7 +405,7 @@ impl<'a> Row<'a> {
             .unwrap_or("?")
     }
 
-    /// Reason that the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.
+    /// Why the times of a row are not those of its work: `bound`, `invalid`, or an impossible duration.
     pub(super) fn untimed(&self) -> Option<&'static str> {
         let places = &self.table.places;
         if self.text(places.timing) == Some("bound") {
@@ -438,7 +421,7 @@ impl<'a> Row<'a> {
         (end_ns.is_none() || dur_ns.is_none_or(|dur| dur < 0)).then_some("impossible")
     }
 
-    /// Start, the latest end first, and id.
+    /// Sort key: start, then the latest end first, then id.
     fn key(&self) -> (i64, Reverse<i64>, u64) {
         let start_ns = self.start_ns().unwrap_or(0);
         let end_ns = start_ns.saturating_add(self.dur_ns().unwrap_or(0));
@@ -453,8 +436,8 @@ fn failed(table: &str, source: QueryError) -> ExportError {
     }
 }
 
-/// Memory that a row of `allocations` changes, `device` as people number it, and the change in bytes:
-/// of a sample by what it stands for.
+/// Title of the memory counter that a row of `allocations` changes, and the change in bytes. A sample counts with
+/// its weight. `device` is the number shown to users.
 pub(super) fn bytes_in_use(row: Row<'_>, device: Option<u64>) -> (String, i64) {
     let bytes = row.i64(row.place("bytes")).unwrap_or(0);
     let weight = row.f64_of("weight");
@@ -469,7 +452,6 @@ pub(super) fn bytes_in_use(row: Row<'_>, device: Option<u64>) -> (String, i64) {
     (title, weight.map_or(bytes, scaled))
 }
 
-/// Names of threads that have one.
 pub(super) fn thread_names(
     source: &Source<'_>,
 ) -> Result<std::collections::BTreeMap<u64, String>, ExportError> {

@@ -9,7 +9,7 @@ use super::rows::Source;
 use super::stacks::{DEEPEST, Measure, ROOT, Stacks};
 use crate::error::ExportError;
 
-/// Events whose periods are nanoseconds; modifiers, as in `cpu-clock:u`, change nothing in that.
+/// Events with periods in nanoseconds. Modifiers, as in `cpu-clock:u`, do not change that.
 const TIME: [&str; 2] = ["cpu-clock", "task-clock"];
 const SAMPLES: &str = "SELECT s.thread, t.name AS thread_name, s.stack, s.event, SUM(s.period) AS ns \
                        FROM samples s LEFT JOIN threads t ON t.thread = s.thread \
@@ -18,14 +18,14 @@ const WAITS: &str = "SELECT w.thread, t.name AS thread_name, w.kind, w.stack, w.
                      FROM (SELECT thread, kind, stack, SUM(dur_ns) AS ns FROM syncs \
                            WHERE kind = 'off_cpu' OR kind = 'runnable' GROUP BY thread, kind, stack) w \
                      LEFT JOIN threads t ON t.thread = w.thread ORDER BY w.thread, w.kind, w.stack";
-/// Stretches in which threads of a sampled program ran are no calls.
+/// Intervals in which threads of a sampled program ran (`on_cpu`) are not calls.
 const CALLS: &str = "SELECT COUNT(*) AS calls FROM calls WHERE kind IS NULL OR kind <> 'on_cpu'";
 /// Frames of the two kinds of waits.
 const WAITED: &str = "[waited]";
 const NO_PROCESSOR: &str = "[no processor was free]";
 const STACKS: &str = "SELECT id, caller, function, module, address FROM stacks";
 
-/// Folds the samples of all threads.
+/// Stacks of the samples of all threads.
 ///
 /// # Errors
 /// [`ExportError::Lacking`]: there are none, or none that count time.
@@ -59,7 +59,7 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     Ok(stacks)
 }
 
-/// Folds the waits of all threads: measured, where samples are estimates.
+/// Stacks of the waits of all threads, which are measured, while samples are estimates.
 ///
 /// # Errors
 /// [`ExportError::Lacking`]: there are none.
@@ -95,7 +95,6 @@ pub(super) fn waits(source: &Source<'_>) -> Result<Stacks, ExportError> {
     }
 }
 
-/// True if the run holds calls, beside stretches in which threads ran.
 pub(super) fn has_calls(source: &Source<'_>) -> Result<bool, ExportError> {
     let calls = source.ask("calls", CALLS)?;
     Ok(u64_at(&calls, "calls", 0).unwrap_or(0) > 0)
@@ -104,7 +103,7 @@ pub(super) fn has_calls(source: &Source<'_>) -> Result<bool, ExportError> {
 struct Tree<'a> {
     stacks: Stacks,
     functions: &'a Functions,
-    /// Nodes of rows of `stacks` below another node.
+    /// Nodes by parent node and row of `stacks`.
     nodes: HashMap<(usize, u64), usize>,
 }
 
@@ -119,7 +118,6 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// The node of a row's thread.
     fn lane(&mut self, frame: &DataFrame, row: usize) -> usize {
         let thread = u64_at(frame, "thread", row).unwrap_or_default();
         let lane = match text_at(frame, "thread_name", row) {
@@ -134,7 +132,6 @@ impl<'a> Tree<'a> {
         self.stacks.child(of, name)
     }
 
-    /// Adds time to a stack below a node.
     fn add(&mut self, below: usize, stack: Option<u64>, ns: i64) {
         let node = match stack.and_then(|id| self.nodes.get(&(below, id)).copied()) {
             Some(node) => node,
@@ -157,7 +154,6 @@ impl<'a> Tree<'a> {
     }
 }
 
-/// Names by the rows of `stacks`.
 struct Functions(HashMap<u64, (Option<u64>, String)>);
 
 impl Functions {
@@ -179,7 +175,7 @@ impl Functions {
         Ok(Self(rows.collect()))
     }
 
-    /// The functions of a stack. What lies deeper than is written is left out and counted.
+    /// Functions of a stack. Frames beyond the depth limit are left out and counted in `deeper`.
     fn outermost_first(&self, innermost: Option<u64>, deeper: &mut u64) -> Vec<String> {
         let mut names = Vec::new();
         let mut at = innermost;

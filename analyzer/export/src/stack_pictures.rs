@@ -8,19 +8,17 @@ use super::sampled_stacks;
 use super::stacks::{ROOT, Stacks, has_work};
 use crate::error::ExportError;
 
-/// Frames of a picture, the widest.
+/// Limit on frames; the widest are kept.
 const MAX_FRAMES: usize = 3_000;
 
-/// Pictures of a sampled program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StackPictures {
-    /// None, where nothing was sampled.
     pub pictures: Vec<StackPicture>,
-    /// True where the run has no rows of work besides, whose stacks would be a picture as well.
+    /// True if the run has no other rows of work, whose stacks would make another flame graph.
     pub are_all: bool,
 }
 
-/// Pictures of the samples of a run, and of the waits of its threads, as far as there are any.
+/// Flame graphs of a run's samples and of its threads' waits, if there are any.
 ///
 /// # Errors
 /// A table cannot be read.
@@ -58,7 +56,7 @@ pub fn stack_pictures(run: &Run) -> Result<StackPictures, ExportError> {
     Ok(out)
 }
 
-/// The widest frames with their places; children stand within their parent, by name.
+/// The widest frames with their positions. Children lie within their parent, sorted by name.
 fn frames(stacks: &Stacks) -> Vec<Frame> {
     let totals = stacks.totals();
     let mut frames = Vec::new();

@@ -16,47 +16,42 @@ use super::rows::Source;
 use super::sampled_stacks;
 use crate::error::ExportError;
 
-/// Deepest nesting of intervals with a frame of its own.
 pub const DEEPEST: usize = 1000;
-/// The frame of all that lies deeper.
+/// Common frame of everything deeper.
 const DEEPER: &str = "[deeper]";
 
-/// Number of the node above all lanes.
+/// Index of the node above all lanes.
 pub(super) const ROOT: usize = 0;
 
-/// One name below others.
 pub(super) struct Node {
-    /// Index into [`Stacks::names`].
     pub(super) name: usize,
     pub(super) parent: usize,
     pub(super) self_ns: i64,
     pub(super) children: BTreeMap<usize, usize>,
 }
 
-/// Meaning of the times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Of intervals, less that of those within them.
+    /// Durations of intervals, minus those of intervals inside them.
     #[default]
     OwnTime,
-    /// CPU time, estimated from samples.
     EstimatedCpuTime,
-    /// Time in which a thread did not run, measured.
+    /// Measured time in which a thread did not run.
     Waits,
 }
 
-/// A tree of names; the children of [`ROOT`] are lanes.
+/// A tree of names. Children of [`ROOT`] are lanes.
 #[derive(Default)]
 pub(super) struct Stacks {
     pub(super) nodes: Vec<Node>,
     pub(super) names: Vec<String>,
-    /// Rows without a frame of their own; see [`DEEPEST`].
+    /// Number of rows without a frame of their own; see [`DEEPEST`].
     pub(super) deeper: u64,
     pub(super) measure: Measure,
     numbers: HashMap<String, usize>,
 }
 
-/// Stacks of a run: of its intervals, and where it has none of work, of samples.
+/// Stacks of a run's intervals, or of samples if there are no intervals of work.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let has_samples = source.table("samples").is_some_and(|table| table.rows > 0);
     if has_samples && !has_work(source)? {
@@ -66,8 +61,8 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     }
 }
 
-/// True if a run has rows of work. A sampled run has waits of its threads and stretches between them, which say nothing of
-/// the work around them.
+/// Whether a run has rows of work. A sampled run only has waits of its threads and intervals between them, which
+/// say nothing about work.
 pub(super) fn has_work(source: &Source<'_>) -> Result<bool, ExportError> {
     let is_work = |name: &str| name != "syncs" && name != "calls";
     let mut tables = source.interval_tables();
@@ -76,7 +71,6 @@ pub(super) fn has_work(source: &Source<'_>) -> Result<bool, ExportError> {
     Ok(has_rows || (calls && sampled_stacks::has_calls(source)?))
 }
 
-/// Folds all lanes of a run.
 fn intervals(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let mut stacks = Stacks::empty();
     let (lanes, names) = (source.texts(SPANS, "lane")?, source.texts(SPANS, "name")?);
@@ -107,16 +101,14 @@ fn intervals(source: &Source<'_>) -> Result<Stacks, ExportError> {
     Ok(stacks)
 }
 
-/// Nodes of the intervals that lie around one another, the outermost first.
+/// Nodes of currently open intervals, outermost first.
 #[derive(Default)]
 struct Branch {
-    /// Node of the lane.
     top: usize,
     nodes: Vec<usize>,
 }
 
 impl Stacks {
-    /// Nothing but the root.
     pub(super) fn empty() -> Self {
         let mut stacks = Self::default();
         let root = stacks.number("");
@@ -138,7 +130,6 @@ impl Stacks {
         self.names.len() - 1
     }
 
-    /// Node of a name below another.
     pub(super) fn child(&mut self, parent: usize, name: usize) -> usize {
         if let Some(&child) = self.nodes[parent].children.get(&name) {
             return child;
@@ -154,7 +145,7 @@ impl Stacks {
         child
     }
 
-    /// Adds an interval that lies in so many others, those before it in the order of starts.
+    /// Adds an interval at this depth. Intervals must be added in order of start.
     fn add(&mut self, branch: &mut Branch, depth: usize, name: usize, self_ns: i64) {
         branch.nodes.truncate(depth);
         let under = branch.nodes.last().copied().unwrap_or(branch.top);
@@ -171,7 +162,7 @@ impl Stacks {
         branch.nodes.push(node);
     }
 
-    /// Self time of a node and of all below it; children come after their parent.
+    /// Time of each node including its descendants. Nodes come after their parent.
     pub(super) fn totals(&self) -> Vec<i64> {
         let mut totals: Vec<i64> = self.nodes.iter().map(|node| node.self_ns).collect();
         for at in (1..self.nodes.len()).rev() {
@@ -187,7 +178,6 @@ mod tests {
     use super::super::folded;
     use super::*;
 
-    /// `levels` intervals, each in the one before, with 2 ns of its own.
     fn nested(levels: i64) -> (Stacks, Vec<String>) {
         let mut stacks = Stacks::empty();
         let (lane, name) = (stacks.number("lane"), stacks.number("f"));

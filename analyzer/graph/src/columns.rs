@@ -13,28 +13,26 @@ use trueno_host::name_tables::{GROUPS, learn};
 
 use super::{GraphError, NONE};
 
-/// The rows of one query, unordered.
+/// Rows of one query, in no particular order.
 pub(super) struct Rows {
     frame: DataFrame,
     table: &'static str,
 }
 
-/// A column of integers.
 pub(super) enum Numbers {
     Signed(PrimitiveArray<i64>),
     Unsigned(PrimitiveArray<u64>),
-    /// The query did not ask for it.
     Missing,
 }
 
-/// Columns of a table that is read batch by batch, as it was stored.
+/// Columns of a table that is read batch by batch in stored order.
 pub(super) struct TableColumns {
     names: &'static [&'static str],
     kinds: Vec<ColumnKind>,
     pub(super) texts: Texts,
 }
 
-/// One of them; `None`: the table has none of that name.
+/// `None` if the table has no such column.
 #[derive(Clone, Copy)]
 pub(super) struct Place(Option<(usize, ColumnKind)>);
 
@@ -90,7 +88,6 @@ impl Rows {
     }
 }
 
-/// Opens columns of a table.
 pub(super) fn open(
     database: &Database,
     table: &'static str,
@@ -124,7 +121,7 @@ impl TableColumns {
 }
 
 impl Place {
-    /// The bits of a value, of a text its number.
+    /// The bits of a value; for a text its id.
     #[inline]
     pub(super) fn bits(self, batch: &RowBatch, row: usize) -> Option<u64> {
         batch.bits(self.0?.0, row)
@@ -135,7 +132,7 @@ impl Place {
         as_u64(self.0?.1, self.bits(batch, row)?)
     }
 
-    /// The value of all rows of a batch, where they have the same or none has any.
+    /// The value common to all rows of a batch: `Some(None)` if no row has one, `None` if they differ.
     pub(super) fn same(self, batch: &RowBatch) -> Option<Option<u64>> {
         let Some((at, kind)) = self.0 else {
             return Some(None);
@@ -147,12 +144,11 @@ impl Place {
         }
     }
 
-    /// True if all rows of a batch have the same value, or none has any.
     pub(super) fn is_same(self, batch: &RowBatch) -> bool {
         (self.0).is_none_or(|(at, _)| batch.values(at) != BatchValues::Several)
     }
 
-    /// Puts what is made of each bits of a batch's rows behind a list; `spare` is memory to use again.
+    /// Appends `of(bits)` for each row of a batch. `spare` is a reusable buffer.
     pub(super) fn bits_into<T: Clone>(
         self,
         batch: &RowBatch,
@@ -240,7 +236,7 @@ fn value<T: NativeType>(numbers: &PrimitiveArray<T>, row: usize) -> Option<T> {
     numbers.is_valid(row).then(|| numbers.value(row))
 }
 
-/// Our numbers of names, by those of the engine.
+/// Our name numbers by the engine's text ids.
 #[derive(Default)]
 pub(super) struct NumberedNames(Vec<u32>);
 
@@ -249,7 +245,6 @@ impl NumberedNames {
         self.0.is_empty()
     }
 
-    /// By the engine's numbers, from 0 on.
     pub(super) fn all(&self) -> impl Iterator<Item = Option<u32>> {
         (self.0.iter()).map(|number| (*number != NONE).then_some(*number))
     }
@@ -261,7 +256,6 @@ impl NumberedNames {
     }
 }
 
-/// One number a text, over all tables.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) names: Vec<String>,
@@ -279,7 +273,7 @@ impl Names {
         number
     }
 
-    /// For each name the number of that of its group. Names of groups come to the others.
+    /// For each name, the number of its group's name. Group names are added to the names.
     pub(super) fn merged(&mut self, database: &Database) -> Result<Vec<u32>, GraphError> {
         let groups = learn(database).map_err(|error| GraphError::Table {
             table: GROUPS,
@@ -294,7 +288,6 @@ impl Names {
         Ok(of_groups.into_iter().enumerate().map(number).collect())
     }
 
-    /// Numbers of the texts of a column as queries have them, as ours.
     pub(super) fn number_column(
         &mut self,
         database: &Database,
@@ -305,8 +298,8 @@ impl Names {
         Ok(texts.map(|(text, id)| (id, self.number(&text))).collect())
     }
 
-    /// Numbers of the texts of a column as the table's columns hold them, as ours. A file may have a column of its own in
-    /// the place of those that queries have.
+    /// Our numbers of a column's texts, by their ids in stored columns. A file may store a column of its own in
+    /// place of the one in queries.
     pub(super) fn numbered(
         &mut self,
         database: &Database,
@@ -329,7 +322,7 @@ impl Names {
     }
 }
 
-/// The texts of a column in order, each with its number in queries.
+/// The sorted texts of a column with their ids in queries.
 fn texts(
     database: &Database,
     table: &'static str,

@@ -15,24 +15,20 @@ use super::Graph;
 use super::durations::Durations;
 
 const PLUGIN: &str = "critical_path";
-/// The critical path, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Critical {
-    /// Time of all pieces.
     pub path_ns: i64,
-    /// Time of the pieces of rows of this graph.
+    /// Time of pieces whose rows are in this graph.
     pub marked_ns: i64,
-    /// Of gaps, in which nothing is known to have run.
+    /// Time of gaps, in which nothing is known to have run.
     pub gap_ns: i64,
 }
 
-/// The critical path of a run, to be marked in its graph.
 pub struct Path {
     critical: Critical,
-    /// Places in `path_ns` by the ids of rows.
     ids: IdIndex<u32>,
     path_ns: Durations,
-    /// Table of the plugin; `None`: slack was not computed.
+    /// Table of the plugin; `None` if slack was not computed.
     slack: Option<Table>,
 }
 
@@ -78,14 +74,13 @@ impl Path {
         })
     }
 
-    /// Time of a row on the path.
     pub(super) fn ns(&self, id: u64) -> i64 {
         let place = self.ids.get(id);
         place.map_or(0, |place| self.path_ns.ns(place as usize))
     }
 }
 
-/// Finds the critical path, and with `slack` that of rows.
+/// Finds the critical path, and the slack of rows if requested.
 ///
 /// # Errors
 /// The reason for not finding it, for people.
@@ -130,7 +125,7 @@ pub fn path(run: &Run, registry: &Registry, slack: bool) -> Result<Path, String>
     Path::new(section)
 }
 
-/// Marks the rows on the critical path, and their slack where it was computed.
+/// Marks the rows on the critical path, and their slack if it was computed.
 ///
 /// # Errors
 /// The reason for not marking them, for people.

@@ -4,55 +4,45 @@ use std::fmt::Write;
 
 use trueno_model::width;
 
-/// A detail that only some nodes have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Detail {
     Launch(Launch),
     Tile {
         row: Option<u64>,
         col: Option<u64>,
-        /// Place along the reduction.
+        /// Index along the reduction.
         depth: Option<u64>,
     },
     Transfer {
         bytes: Option<u64>,
     },
-    /// Of a layer or an iteration.
+    /// For a layer or an iteration.
     Number(u64),
-    /// Of an operator: the dimensions of its operands, as [`trueno_model::shapes`] writes them.
+    /// Dimensions of an operator's operands, in the form of [`trueno_model::shapes`].
     Shapes(String),
 }
 
-/// Characters of shapes behind a name at most.
 const MAX_SHAPES: usize = 60;
 
-/// Launch configuration of a kernel. `None`: not recorded.
+/// Launch configuration of a kernel. `None` is not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Launch {
     pub grid: [Option<u64>; 3],
-    /// Threads of a block.
     pub block: [Option<u64>; 3],
-    /// Bytes of shared memory that the kernel names itself.
     pub smem_static: Option<u64>,
-    /// Bytes of shared memory that the launch adds.
     pub smem_dynamic: Option<u64>,
-    /// Registers of a thread.
     pub registers: Option<u64>,
-    /// Hash of the source.
     pub ptx: Option<String>,
-    /// Name the source was kept under.
     pub ptx_name: Option<String>,
-    /// The reason why the row is not valid.
     pub reason: Option<String>,
 }
 
 impl Launch {
-    /// Tells whether nothing of the launch was recorded.
     pub fn is_empty(&self) -> bool {
         *self == Launch::default()
     }
 
-    /// `<<<(gx,gy,gz),(bx,by,bz)>>>`; `None` when none of it was recorded.
+    /// `<<<(gx,gy,gz),(bx,by,bz)>>>`; `None` if nothing was recorded.
     pub fn shape(&self) -> Option<String> {
         let parts = self.grid.iter().chain(&self.block);
         parts.clone().any(Option::is_some).then(|| {
@@ -61,7 +51,7 @@ impl Launch {
         })
     }
 
-    /// All that was recorded of it: shape, shared memory (static + dynamic), registers, source.
+    /// Everything recorded about it: shape, shared memory (static + dynamic), registers, source.
     pub fn text(&self) -> String {
         let mut text = self.shape().unwrap_or_default();
         let mut add = |part: String| {
@@ -90,7 +80,6 @@ impl Launch {
 }
 
 impl Detail {
-    /// Text behind a node's name.
     pub fn suffix(&self) -> String {
         let mut text = String::new();
         // Writing to a string cannot fail.

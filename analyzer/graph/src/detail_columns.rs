@@ -8,7 +8,6 @@ use trueno_engine::query::{Database, RowBatch};
 use super::columns::{Names, NumberedNames, Place, Rows, TableColumns};
 use super::{Class, Detail, GraphError, Launch, NONE};
 
-/// Details, each once.
 #[derive(Default)]
 pub(super) struct NumberedDetails {
     pub(super) details: Vec<Detail>,
@@ -27,7 +26,6 @@ impl NumberedDetails {
     }
 }
 
-/// The columns that only some classes have.
 pub(super) struct Details {
     launch: Option<LaunchColumns>,
     numbers: [Place; 3],
@@ -36,7 +34,6 @@ pub(super) struct Details {
     layer: Place,
     signature: Place,
     shapes: HashMap<u64, String>,
-    /// Numbers of details that were met, by the signature or number of their rows.
     by_signature: FastMap<u64, u32>,
     by_number: FastMap<u64, u32>,
 }
@@ -45,11 +42,9 @@ struct LaunchColumns {
     numbers: [Place; 9],
     ptx: Place,
     reason: Place,
-    /// Numbers of launches that were met, by all of these columns.
     met: FastMap<[Option<u64>; 11], u32>,
     hashes: NumberedNames,
     reasons: NumberedNames,
-    /// Names of sources by hash.
     sources: HashMap<u32, String>,
 }
 
@@ -100,7 +95,6 @@ impl Details {
         })
     }
 
-    /// The details of a batch's rows, behind those of others.
     pub(super) fn numbers_into(
         &mut self,
         batch: &RowBatch,
@@ -238,7 +232,6 @@ impl LaunchColumns {
     }
 }
 
-/// Shapes by signature; none where the run has no such table.
 fn shapes(database: &Database) -> HashMap<u64, String> {
     let sql = "SELECT id, input_dims FROM signatures";
     let Ok(rows) = Rows::ask(database, "signatures", sql) else {
@@ -254,7 +247,7 @@ fn shapes(database: &Database) -> HashMap<u64, String> {
     each.collect()
 }
 
-/// Names under which sources were kept, by the number of their hash; of several the first in order.
+/// Names of sources by hash number; the first name if there are several.
 fn source_names(
     database: &Database,
     names: &mut Names,

@@ -2,7 +2,7 @@
 
 use trueno_analysis::hash::FastMap;
 
-/// Numbers in four bytes each; those that do not fit stand in a map.
+/// Numbers in four bytes each; larger ones are in a map.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Durations {
     short: Vec<u32>,
@@ -26,7 +26,6 @@ impl Durations {
         numbers
     }
 
-    /// Makes it longer, by numbers that are missing.
     pub(super) fn extend_missing(&mut self, length: usize) {
         self.short.resize(length, MISSING);
     }
@@ -39,7 +38,7 @@ impl Durations {
         let _ = self.short.try_reserve_exact(more);
     }
 
-    /// A duration; 0 where it is missing, or all are.
+    /// A duration; 0 if missing.
     #[inline]
     pub(super) fn ns(&self, at: usize) -> i64 {
         self.get(at).unwrap_or_default()
@@ -78,13 +77,12 @@ impl Durations {
         self.long.insert(at as u32, number);
     }
 
-    /// Adds to a duration, which stops at the ends of the range.
     #[inline]
     pub(super) fn add(&mut self, at: usize, ns: i64) {
         self.set(at, self.ns(at).saturating_add(ns));
     }
 
-    /// `first` zeros, and behind them the numbers in an order.
+    /// `first` zeros, followed by the numbers in the given order.
     pub(super) fn gathered(&self, first: usize, order: &[u32]) -> Self {
         let zeros = std::iter::repeat_n(0, first);
         let of_order = order.iter().map(|at| self.short[*at as usize]);

@@ -2,18 +2,16 @@
 
 use super::{Graph, NONE};
 
-/// Keeps what fits, all around it and all below it.
+/// Keeps matching nodes, their ancestors and descendants.
 #[derive(Clone, Debug)]
 pub struct Filter {
-    /// For each node: true if it is kept.
     kept: Vec<bool>,
-    /// Nodes that fit themselves.
     pub fits: usize,
 }
 
 impl Filter {
-    /// `text` is the beginning of a lane's name up to the end of a word (`thread 1`, `gpu0`),
-    /// which keeps all rows of the lane, or any part of a row's name; without regard to case.
+    /// `text` is the beginning of a lane's name up to the end of a word (`thread 1`, `gpu0`), which keeps all
+    /// rows of the lane, or any part of a row's name. Case is ignored.
     pub fn new(graph: &Graph, text: &str) -> Filter {
         let text = text.to_lowercase();
         let lanes: Vec<bool> = graph
@@ -60,7 +58,6 @@ impl Filter {
         Filter { kept, fits: count }
     }
 
-    /// Tells whether a node is kept.
     pub fn keeps(&self, at: u32) -> bool {
         self.kept[at as usize]
     }

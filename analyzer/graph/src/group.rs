@@ -7,58 +7,52 @@ use trueno_analysis::unions::UnionLength;
 
 use super::{Class, Detail, Filter, Graph, Launch, Timing};
 
-/// One row of a tree.
+/// One row of a tree: one or more nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Class of its nodes.
     pub class: Class,
-    /// Number of their name, or of that of their group.
+    /// Number of the nodes' name, or of their group's name.
     pub name: u32,
     pub members: Vec<u32>,
 }
 
-/// Sums of a row of a tree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Rows of the run.
     pub count: u64,
-    /// Of them those without times of their own: bound, not valid, impossible.
+    /// Rows without times of their own: bound, invalid, impossible.
     pub untimed: [u64; 3],
-    /// Time on host threads: the union of the intervals on each thread. `None`: no host row with times.
+    /// Time on host threads: the union of the intervals on each thread. `None` if no host row has times.
     pub host_ns: Option<i64>,
-    /// Self time, part of it.
+    /// Self time, a part of `host_ns`.
     pub self_ns: Option<i64>,
-    /// Time on device streams, of the rows and of all below them. `None`: none, or not measured.
+    /// Time of device work in the rows and their descendants; `None` if there is none or it was not measured.
     pub device_ns: Option<i64>,
-    /// Tells whether some of the device work has no times.
     pub lacks_device: bool,
-    /// Time on the critical path, of the rows and of all below them.
+    /// Time on the critical path, with descendants.
     pub path_ns: i64,
-    /// The rows' own part of it.
+    /// Time on the critical path, without descendants.
     pub path_self_ns: i64,
-    /// Declared elements, added up; `None`: no row has them.
+    /// Sum of declared elements; `None` if no row has any.
     pub elements: Option<u64>,
-    /// Shortest, median and longest duration of the rows with times.
+    /// Shortest, median and longest duration of rows with times.
     pub spread_ns: Option<[i64; 3]>,
     pub slack_ns: Option<i64>,
 }
 
 impl Group {
-    /// Tells whether it is one row of the run and no sum.
     pub fn is_one(&self) -> bool {
         self.members.len() == 1
     }
 }
 
 impl Totals {
-    /// Weight of a row: its host or its device time, whichever is more.
     pub fn weight_ns(&self) -> i64 {
         self.host_ns.max(self.device_ns).unwrap_or(0)
     }
 }
 
 impl Graph {
-    /// The lanes; merged, one row for all short-lived threads of one role.
+    /// The lanes. Merged, short-lived threads of one role are one row.
     pub fn top(&self, merge: bool, filter: Option<&Filter>) -> Vec<Group> {
         let mut roots = self.roots();
         roots.retain(|at| filter.is_none_or(|filter| filter.keeps(*at)));
@@ -92,7 +86,7 @@ impl Graph {
         }
     }
 
-    /// The rows right below one: each node in the order of starts, or one row a name, the first met first.
+    /// The children: each node in order of start, or one row per name in order of first appearance.
     pub fn below(&self, group: &Group, merge: bool, filter: Option<&Filter>) -> Vec<Group> {
         let children = group.members.iter().flat_map(|at| self.children(*at));
         let children = children
@@ -126,13 +120,12 @@ impl Graph {
         groups
     }
 
-    /// Tells whether a row has others below it.
     pub fn has_below(&self, group: &Group, filter: Option<&Filter>) -> bool {
         let mut children = group.members.iter().flat_map(|at| self.children(*at));
         children.any(|at| filter.is_none_or(|filter| filter.keeps(*at)))
     }
 
-    /// Adds up some nodes, none of which lies in another.
+    /// Sums over nodes, none of which may be a descendant of another.
     pub fn totals(&self, members: &[u32]) -> Totals {
         let mut totals = Totals::default();
         let mut host = Vec::new();
@@ -204,7 +197,7 @@ impl Graph {
         totals
     }
 
-    /// Launch configurations of the kernels among some nodes, with counts; the most frequent first.
+    /// Launch configurations of kernels among these nodes, with counts; the most frequent first.
     pub fn launches(&self, members: &[u32]) -> Vec<(&Launch, u64)> {
         let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
         for &at in members {
@@ -221,14 +214,13 @@ impl Graph {
         launches
     }
 
-    /// A share of the length of the run.
     pub fn share(&self, ns: Option<i64>) -> Option<f64> {
         let wall_ns = self.wall_ns.filter(|wall_ns| *wall_ns > 0)?;
         Some(ns? as f64 / wall_ns as f64)
     }
 }
 
-/// Time in which at least one of some intervals was open on its lane, added up over the lanes.
+/// Time in which at least one interval was open on its lane, summed over lanes.
 fn union(mut intervals: Vec<(u32, i64, i64)>) -> i64 {
     intervals.sort_unstable();
     let mut union = UnionLength::default();

@@ -11,10 +11,9 @@ use trueno_engine::query::Database;
 use super::columns::{Names, Rows};
 use super::{Class, Graph, GraphError, NONE};
 
-/// No row, no correlation: recorders and importers count ids up.
+/// No row or no correlation. Recorders and importers assign ids in ascending order, so it does not occur.
 pub(super) const NO_ID: u64 = u64::MAX;
 
-/// A row of `edges`.
 pub(super) struct Edge {
     from: u64,
     to: u64,
@@ -53,8 +52,7 @@ pub(super) fn thread_names(database: &Database) -> Result<BTreeMap<u64, String>,
     Ok((0..rows.len()).filter_map(named).collect())
 }
 
-/// Gives the rows that name a row the one they name as parent. `links` are those of the rows before they were put in
-/// order.
+/// Sets the parents of rows that name their parent. `links` are in the order before sorting.
 pub(super) fn hang_by_name(graph: &mut Graph, links: &[u64], order: &[u32]) {
     let first = graph.lanes.len();
     let nodes = &mut graph.nodes;
@@ -75,8 +73,8 @@ pub(super) fn hang_by_name(graph: &mut Graph, links: &[u64], order: &[u32]) {
     }
 }
 
-/// Gives the other rows a parent, those of host threads after [`sweep`](super::sweep): device work without a link of its
-/// own hangs below that of the call that launched it, the rest below the lane.
+/// Sets the parents of other rows; those on host threads were set by [`sweep`](super::sweep). Device work without a
+/// link gets the parent of the call that launched it, everything else the lane.
 pub(super) fn hang_others(graph: &mut Graph, correlations: &[u64], edges: &[Edge]) {
     let mut launched = Vec::new();
     for at in graph.lanes.len()..graph.nodes.len() {
@@ -92,7 +90,7 @@ pub(super) fn hang_others(graph: &mut Graph, correlations: &[u64], edges: &[Edge
     cut_circles(graph);
 }
 
-/// `correlations` are those of the rows in order; none: no row has any.
+/// `correlations` are in the order of rows; empty if no row has any.
 fn below_launchers(graph: &mut Graph, correlations: &[u64], edges: &[Edge], launched: &[usize]) {
     if launched.is_empty() {
         return;
@@ -130,7 +128,7 @@ fn below_launchers(graph: &mut Graph, correlations: &[u64], edges: &[Edge], laun
     }
 }
 
-/// A damaged run may say that a row lies in itself, by some way round.
+/// Breaks cycles: in a damaged run a row may contain itself.
 fn cut_circles(graph: &mut Graph) {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;
@@ -161,7 +159,6 @@ fn cut_circles(graph: &mut Graph) {
     }
 }
 
-/// Keeps the edges between rows that are here.
 pub(super) fn keep_edges(graph: &mut Graph, edges: &[Edge]) {
     let ends = |edge: &Edge| Some((graph.find(edge.from)?, graph.find(edge.to)?, edge.kind));
     let mut kept: Vec<_> = edges.iter().filter_map(ends).collect();

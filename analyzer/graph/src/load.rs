@@ -17,37 +17,31 @@ use super::{Class, Graph, LaneInfo, Timing, pools, sums, sweep};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
-    /// Tiles; without them their time is self time of what they lie in.
+    /// Loads tiles. Otherwise their time is self time of their parent.
     pub tiles: bool,
     pub edges: bool,
 }
 
-/// The reason why there is no graph.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GraphError {
-    /// A table of the run cannot be published.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// A table cannot be read.
     #[error("{table}: cannot be read: {why}")]
     Table {
         table: &'static str,
-        /// Message of the engine.
+        /// What is wrong, in words.
         why: String,
     },
-    /// More rows than a graph can number.
     #[error("the run has more than 4 billion rows, which are too many to show as a graph")]
     TooMany,
 }
 
-/// Columns of one table.
 struct Source {
     table: &'static str,
     class: Class,
-    /// Column with the text that names a row, and the one to fall back to.
+    /// Column with the row's name, and a fallback.
     names: [&'static str; 2],
-    /// Column that says what it lies in.
     link: &'static str,
     columns: &'static [&'static str],
 }
@@ -186,20 +180,19 @@ pub fn load(run: &Run, content: Content) -> Result<Graph, GraphError> {
 struct Loader {
     names: Names,
     nodes: Nodes,
-    /// The row that each lies in, by its own word.
+    /// For each row the id of its parent, as recorded.
     links: Vec<u64>,
-    /// Shared by a call and the work it launched; empty: no row has one.
+    /// Ids shared by a call and the work that it launched; empty if no row has one.
     correlations: Vec<u64>,
-    /// Declared elements; empty: no row has any.
+    /// Declared elements; empty if no row has any.
     elements: Durations,
-    /// Threads before streams, with the order in which they were met.
+    /// Threads before streams, numbered in order of first appearance.
     lanes: BTreeMap<Lane, u32>,
     details: NumberedDetails,
     order: Order,
     spare: Spare,
 }
 
-/// Memory to use again for each batch.
 #[derive(Default)]
 struct Spare {
     bits: Vec<u64>,
@@ -207,7 +200,6 @@ struct Spare {
     durs: Vec<Option<i64>>,
 }
 
-/// Columns that each table is read for.
 struct Places {
     class: Class,
     id: Place,
@@ -223,7 +215,6 @@ struct Places {
     correlation: Place,
     timing: Place,
     valid: Place,
-    /// Number of the text in the column of timings.
     bound: Option<u64>,
 }
 
@@ -270,8 +261,8 @@ impl Places {
 }
 
 impl Loader {
-    /// Lists that grow would be copied, and have room for nearly twice as many. The number of rows is only what the run
-    /// says of itself, so none is fine too.
+    /// Reserves memory, because growing lists are copied and take up to twice the space. The number of rows
+    /// comes from the run and may be wrong or 0.
     fn reserve(&mut self, run: &Run) {
         let rows = usize::try_from(run.facts().intervals()).unwrap_or(0);
         let nodes = &mut self.nodes;
@@ -286,7 +277,7 @@ impl Loader {
         let _ = self.links.try_reserve_exact(rows);
     }
 
-    /// Lanes get their final numbers at the end, so far in the order in which they are met.
+    /// Number of a lane in order of appearance. Final numbers are assigned at the end.
     fn lane(&mut self, lane: Lane) -> u32 {
         let next = self.lanes.len() as u32;
         *self.lanes.entry(lane).or_insert(next)

@@ -6,7 +6,7 @@ use trueno_engine::attributes::Attributes;
 use super::durations::Durations;
 use super::{Detail, sums};
 
-/// No node, no detail.
+/// No node, or no detail.
 pub const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,23 +14,17 @@ pub const NONE: u32 = u32::MAX;
 pub enum Class {
     /// A host thread or a device stream.
     Lane,
-    /// The whole program, as it said.
     Run,
     /// One token, one step.
     Iteration,
-    /// One layer of a model.
     Layer,
     Brick,
     Function,
-    /// Work that may have been given from another thread.
+    /// Work that may have been submitted by another thread.
     Task,
-    /// A kernel, of the host or of a device.
     Kernel,
-    /// A tile of a blocked algorithm.
     Tile,
-    /// A copy or a fill.
     Transfer,
-    /// A call of a host API.
     Call,
     Sync,
 }
@@ -53,7 +47,7 @@ impl Class {
         }
     }
 
-    /// Of a row of `bricks`, by its kind; what is not known is an operation.
+    /// The class of a row of `bricks` by its kind. Unknown kinds are bricks.
     pub fn of_kind(kind: &str) -> Class {
         match kind {
             "run" => Class::Run,
@@ -66,45 +60,43 @@ impl Class {
     }
 }
 
-/// Tells whether the times of a row are those of its work.
+/// Whether the times of a row are those of its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Timing {
     Measured,
-    /// The interval is known to contain the work, and no more.
+    /// The interval contains the work, but may be longer.
     Bound,
-    /// The recorder says that they cannot be trusted.
+    /// The recorder marked them as unreliable.
     Invalid,
-    /// They cannot be: a negative duration, or an end beyond the range of times.
+    /// A negative duration, or an end beyond the range of times.
     Impossible,
 }
 
-/// One row of the run, or a lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// Id of the row; 0 for lanes.
     pub id: u64,
     pub start_ns: i64,
-    /// Duration; of a lane the busy time. Not to be added up unless the timing is measured.
+    /// Duration; for a lane its busy time. Only add it up if the timing is measured.
     pub dur_ns: i64,
     /// Self time; see the module.
     pub self_ns: i64,
-    /// Device time of the node and of all below it.
+    /// Device time including descendants.
     pub device_ns: i64,
-    /// Number of its name.
+    /// Index in [`Graph::names`].
     pub name: u32,
-    /// The node it hangs below; [`NONE`] for lanes.
+    /// The parent; [`NONE`] for lanes.
     pub parent: u32,
-    /// Number of its lane.
+    /// Index in [`Graph::lanes`].
     pub lane: u32,
-    /// Number of what else is known of it, or [`NONE`].
+    /// Index in [`Graph::details`], or [`NONE`].
     pub detail: u32,
     pub class: Class,
-    /// Tells whether its times can be used.
     pub timing: Timing,
-    /// Tells whether there is device work in it or below it whose times are known.
+    /// Whether it or a descendant has device work with known times.
     pub has_device: bool,
-    /// Tells whether there is device work in it or below it whose times are not.
+    /// Whether it or a descendant has device work without known times.
     pub has_untimed_device: bool,
 }
 
@@ -113,39 +105,34 @@ impl Node {
         self.start_ns.saturating_add(self.dur_ns)
     }
 
-    /// Tells whether its times can be added up.
     pub fn is_timed(&self) -> bool {
         self.timing == Timing::Measured
     }
 }
 
-/// Pieces of the critical path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OnPath {
-    /// Those of the node itself.
     pub self_ns: i64,
-    /// Those of the node and of all below it.
     pub all_ns: i64,
 }
 
-/// A host thread or a device stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneInfo {
     pub name: String,
-    /// Tells whether a device ran it.
     pub is_device: bool,
 }
 
-/// Columns of the nodes, see [`Node`]. There are as many as rows of the run, so each is as narrow as it may be.
+/// Columns of the nodes, see [`Node`]. Each is as narrow as possible, because there are as many nodes as rows in
+/// the run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Nodes {
     pub(super) ids: Vec<u64>,
     pub(super) starts_ns: Vec<i64>,
     pub(super) durs_ns: Durations,
     pub(super) selfs_ns: Durations,
-    /// Empty: no lane is a device's.
+    /// Empty if there are no device lanes.
     pub(super) devices_ns: Durations,
-    /// As [`HAS_DEVICE`] and [`HAS_UNTIMED_DEVICE`]; empty: no lane is a device's.
+    /// [`HAS_DEVICE`] and [`HAS_UNTIMED_DEVICE`]; empty if there are no device lanes.
     pub(super) has_devices: Vec<u8>,
     pub(super) names: Vec<u32>,
     pub(super) parents: Vec<u32>,
@@ -173,7 +160,6 @@ impl Nodes {
         self.timings[at] == Timing::Measured
     }
 
-    /// Tells whether every node stands before those that hang below it.
     pub(super) fn precede_children(&self) -> bool {
         let mut parents = self.parents.iter().enumerate();
         parents.all(|(at, parent)| *parent == NONE || (*parent as usize) < at)
@@ -199,48 +185,41 @@ impl Nodes {
     }
 }
 
-/// The execution graph. Nodes stand in the order of their starts, the outer
-/// first; the first ones are the lanes, and node `i` of them is lane `i`.
+/// The execution graph. Lanes come first: node `i` is lane `i`. Other nodes follow in order of start, outer ones
+/// first.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     pub(super) nodes: Nodes,
-    /// Declared elements by node; empty: no row has any.
+    /// Declared elements by node; empty if no row has any.
     pub(super) elements: Durations,
-    /// Pieces of the critical path by node, as in [`OnPath`]; empty: it is not marked.
+    /// Time on the critical path by node, as in [`OnPath`]; empty if it is not marked.
     pub(super) path_self_ns: Durations,
     pub(super) path_all_ns: Durations,
-    /// By how much each node may begin later without moving the end of the run; empty: it was not computed.
+    /// How much later each node may start without delaying the end of the run; empty if it was not computed.
     pub(super) slack_ns: Durations,
-    /// Lanes that [`Node::lane`] refers to.
     pub lanes: Vec<LaneInfo>,
-    /// Names that [`Node::name`] refers to.
     pub names: Vec<String>,
-    /// Number of its group's name for each name: its own where it holds no id.
+    /// For each name the number of its group's name, or its own if it contains no id.
     pub(super) merged_names: Vec<u32>,
-    /// By lane: the first one of its pool and the number of the pool's name; `None`: it is of no pool.
+    /// By lane: the first lane of its pool and the number of the pool's name; `None` if it is in no pool.
     pub(super) pooled_lanes: Vec<Option<(u32, u32)>>,
-    /// Details that [`Node::detail`] refers to.
     pub details: Vec<Detail>,
-    /// Attributes that the program gave rows.
     pub attributes: Attributes,
-    /// Length of the run; `None`: it holds nothing with a time.
+    /// Length of the run; `None` if nothing has a time.
     pub wall_ns: Option<i64>,
-    /// Recorded dependencies as pairs of nodes, sorted: from, to, number of the kind's name.
+    /// Recorded dependencies as (from, to, number of the kind's name), sorted.
     pub edges: Vec<(u32, u32, u32)>,
-    /// Edges that name a row that is not here.
     pub edges_left_out: u64,
-    /// Links that would have led in a circle, and were cut.
+    /// Parent links that were cut because they formed a cycle.
     pub circles: u64,
-    /// Tells whether tiles are on no list of children; their time is then that of what they lie in.
+    /// Tiles are not listed as children, so their time counts for their parent.
     pub(super) without_tiles: bool,
-    /// Nodes by the ids of their rows.
     pub(super) ids: IdIndex<u32>,
     pub(super) offsets: Vec<u32>,
     pub(super) children: Vec<u32>,
 }
 
 impl Graph {
-    /// Nodes, lanes among them.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -253,17 +232,14 @@ impl Graph {
         self.nodes.node(at as usize)
     }
 
-    /// The timings of all nodes, lanes first.
     pub fn timings(&self) -> &[Timing] {
         &self.nodes.timings
     }
 
-    /// Declared elements of a node.
     pub fn elements(&self, at: u32) -> Option<u64> {
         self.elements.get(at as usize).map(i64::cast_unsigned)
     }
 
-    /// Its pieces of the critical path; none where that is not marked.
     pub fn on_path(&self, at: u32) -> OnPath {
         OnPath {
             self_ns: self.path_self_ns.ns(at as usize),
@@ -271,12 +247,12 @@ impl Graph {
         }
     }
 
-    /// By how much it may begin later without moving the end of the run.
+    /// By how much it could start later without delaying the end of the run.
     pub fn slack_ns(&self, at: u32) -> Option<i64> {
         self.slack_ns.get(at as usize)
     }
 
-    /// Marks the time of rows on the critical path, by their ids. Returns that of the rows that are here.
+    /// Marks rows on the critical path by id. Returns the time of rows that are in the graph.
     pub fn mark_path(&mut self, path_ns: impl Fn(u64) -> i64) -> i64 {
         let mut path_self_ns = Durations::zeros(self.len());
         let mut marked_ns = 0_i64;
@@ -304,12 +280,11 @@ impl Graph {
         }
     }
 
-    /// Its name, as recorded.
     pub fn name(&self, at: u32) -> &str {
         &self.names[self.nodes.names[at as usize] as usize]
     }
 
-    /// The number of its name among merged rows: all names that differ in ids only have one.
+    /// The name's number in merged rows: names that differ only in ids share one.
     pub(super) fn merged_name(&self, at: u32) -> u32 {
         let name = self.nodes.names[at as usize];
         let merged = self.merged_names.get(name as usize);
@@ -320,7 +295,7 @@ impl Graph {
         &self.lanes[self.nodes.lanes[at as usize] as usize]
     }
 
-    /// Text behind a name: the detail of the one node, or the shapes that all of several have.
+    /// Shown after a name: the detail of a single node, or the shapes common to several.
     pub fn suffix(&self, nodes: &[u32]) -> String {
         let detail = match nodes {
             [one] => self.detail(*one),
@@ -338,40 +313,37 @@ impl Graph {
         detail.map_or(String::new(), Detail::suffix)
     }
 
-    /// Its detail, if it has one.
     pub fn detail(&self, at: u32) -> Option<&Detail> {
         self.details.get(self.nodes.details[at as usize] as usize)
     }
 
-    /// The nodes right below one, in the order of their starts.
+    /// Children in order of start.
     pub fn children(&self, at: u32) -> &[u32] {
         let from = self.offsets[at as usize] as usize;
         let to = self.offsets[at as usize + 1] as usize;
         &self.children[from..to]
     }
 
-    /// The node of a row; of several with one id, which a damaged run may hold, the first.
+    /// The node of a row. In a damaged run with duplicate ids, the first.
     pub fn find(&self, id: u64) -> Option<u32> {
         self.ids.get(id)
     }
 
-    /// The lanes that something hangs below.
     pub fn roots(&self) -> Vec<u32> {
         let lanes = 0..self.lanes.len() as u32;
         lanes.filter(|at| !self.children(*at).is_empty()).collect()
     }
 
-    /// Tells whether rows of a class are on no list.
     pub fn hides(&self, class: Class) -> bool {
         self.without_tiles && class == Class::Tile
     }
 
-    /// Rows of the run that are shown.
+    /// Number of rows shown.
     pub fn rows(&self) -> usize {
         self.children.len()
     }
 
-    /// The node, or the first one above it that is shown.
+    /// The node, or its nearest ancestor that is shown.
     pub(super) fn shown(&self, mut at: u32) -> u32 {
         while self.hides(self.nodes.classes[at as usize]) {
             at = self.nodes.parents[at as usize];

@@ -6,7 +6,6 @@ use super::durations::Durations;
 use super::node::Nodes;
 use super::{Class, NONE, Timing};
 
-/// Times of a node, and its place.
 #[derive(Clone, Copy)]
 struct Times {
     start_ns: i64,
@@ -31,8 +30,8 @@ fn times(nodes: &Nodes, at: usize) -> Times {
     }
 }
 
-/// Places of the nodes in their order, table by table; those that nothing tells apart stay in theirs. Each table is
-/// sorted alone, before the next is read, and merged with the others.
+/// Builds the order of the nodes, table by table. Ties keep their order. Each table is sorted alone before the next
+/// is read, and merged with the others.
 #[derive(Default)]
 pub(super) struct Order {
     places: Vec<u32>,
@@ -40,7 +39,6 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// Takes in the nodes of a table, which are the last.
     pub(super) fn table(&mut self, nodes: &Nodes) {
         let table = table_in_order(nodes, self.end..nodes.len());
         self.places = merged(nodes, std::mem::take(&mut self.places), table);
@@ -69,7 +67,7 @@ fn table_in_order(nodes: &Nodes, table: std::ops::Range<usize>) -> Vec<u32> {
     order.into_iter().map(|times| times.at).collect()
 }
 
-/// Of equals the first list's come first.
+/// For ties, the first list's nodes come first.
 fn merged(nodes: &Nodes, first: Vec<u32>, second: Vec<u32>) -> Vec<u32> {
     if first.is_empty() || second.is_empty() {
         return if first.is_empty() { second } else { first };
@@ -94,7 +92,8 @@ fn merged(nodes: &Nodes, first: Vec<u32>, second: Vec<u32>) -> Vec<u32> {
     both
 }
 
-/// Nodes of rows in an order behind those of lanes, column by column: no two columns are there twice.
+/// Sorts the nodes and puts lanes in front. Columns are processed one by one, so that at most one is duplicated in
+/// memory.
 pub(super) fn put_in_order(
     nodes: Nodes,
     order: &[u32],

@@ -2,33 +2,27 @@
 
 use super::{Graph, Group, Totals};
 
-/// Limits of the rows shown.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Most rows below one.
     pub top: usize,
-    /// Only those with at least this share of the length of the run.
+    /// Only children with at least this share of the run's length.
     pub min_share: f64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picked {
-    /// Rows that are shown, with their sums.
     pub shown: Vec<(Group, Totals)>,
-    /// The rows that are not.
     pub rest: Option<Rest>,
 }
 
-/// Rows that are not shown.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rest {
-    /// Rows that would stand there.
     pub rows: usize,
     pub totals: Totals,
 }
 
-/// Keeps the rows that took longest, of equals the first; one a name: longest first, else in their order.
-/// A rest of one row is shown as that row.
+/// Keeps the rows that took longest; for ties, the first. They are sorted longest first or stay in their order. A
+/// rest of one row is shown as that row.
 pub fn pick(graph: &Graph, groups: Vec<Group>, limits: Limits, longest_first: bool) -> Picked {
     let least_ns = graph
         .wall_ns

@@ -4,7 +4,6 @@ use trueno_analysis::pools::{Pools, ThreadLife};
 
 use super::Graph;
 
-/// Finds the pools of the lanes. Their names come to the others.
 pub(super) fn find(graph: &mut Graph) {
     let mut lives: Vec<Option<(i64, i64, u32)>> = vec![None; graph.lanes.len()];
     let nodes = &graph.nodes;

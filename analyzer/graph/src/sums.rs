@@ -4,7 +4,7 @@ use super::node::{HAS_DEVICE, HAS_UNTIMED_DEVICE};
 use super::{Class, Graph, NONE};
 use crate::durations::Durations;
 
-/// Lists the children of every node, in the order of their starts; hidden ones are on no list.
+/// Lists the children of every node in order of start. Hidden nodes are not listed.
 pub(super) fn index(graph: &mut Graph) {
     let nodes = &graph.nodes;
     let shown = |at: usize| nodes.parents[at] != NONE && !graph.hides(nodes.classes[at]);
@@ -26,16 +26,14 @@ pub(super) fn index(graph: &mut Graph) {
     (graph.offsets, graph.children) = (offsets, children);
 }
 
-/// Tells whether every row stands behind what it hangs below, and is shown: then nodes are in the order of parents
-/// before children.
+/// Whether every row follows its parent and is shown. Nodes are then in topological order.
 fn is_downwards(graph: &Graph) -> bool {
     let nodes = &graph.nodes;
     let hides_some = graph.hides(Class::Tile) && nodes.classes.contains(&Class::Tile);
     !hides_some && nodes.precede_children()
 }
 
-/// Calls for each node that is shown, children before their parents. In time a child may begin before the row that it
-/// names.
+/// Visits shown nodes, children before their parents. A child may start before the parent that it names.
 fn upwards(graph: &Graph, mut each: impl FnMut(usize)) {
     if is_downwards(graph) {
         return (0..graph.nodes.len()).rev().for_each(each);
@@ -77,7 +75,6 @@ pub(super) fn add_up(graph: &mut Graph) {
     (graph.nodes.devices_ns, graph.nodes.has_devices) = (devices_ns, has_devices);
 }
 
-/// Time on the critical path, upwards.
 pub(super) fn add_up_path(graph: &mut Graph) {
     let mut all_ns = graph.path_self_ns.clone();
     upwards(graph, |at| {

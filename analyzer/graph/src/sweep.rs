@@ -5,12 +5,12 @@ use trueno_analysis::sweep::{Open, OpenIntervals};
 use super::durations::Durations;
 use super::{Class, Graph, NONE};
 
-/// Intervals that overlap without nesting may pile up; looking further down than this for the one
-/// around another would take a time that grows with the square of their number.
+/// Limit on the search for an enclosing interval. Overlapping intervals that do not nest may pile up, and searching
+/// all would take quadratic time.
 const DEEPEST: usize = 1000;
 
-/// Fills in the self times, and the busy times of lanes. Rows of host threads without a parent get what lies around
-/// them, if anything does.
+/// Computes self times, and busy times of lanes. Rows of host threads without a parent get the enclosing row, if
+/// there is one.
 pub(super) fn sweep(graph: &mut Graph) {
     let first = graph.lanes.len();
     let mut lanes: Vec<OpenIntervals<u32>> = vec![OpenIntervals::default(); first];
@@ -53,7 +53,6 @@ pub(super) fn sweep(graph: &mut Graph) {
     graph.nodes.selfs_ns = selfs_ns;
 }
 
-/// Books a stretch of time to the innermost node.
 fn book(selfs_ns: &mut Durations, stack: &[Open<u32>], from_ns: i64, to_ns: i64) {
     if let Some(innermost) = stack.last() {
         selfs_ns.add(innermost.item as usize, to_ns - from_ns);

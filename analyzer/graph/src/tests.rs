@@ -281,7 +281,7 @@ fn rows_of_hours_keep_their_times() {
     assert_eq!(on_path.map(|path| hours(path.self_ns)), [0, 1, 1]);
 }
 
-/// A row drawn at random: thread or stream, start, duration, and a row that it says it lies in.
+/// A random row: thread or stream, start, duration, and the recorded parent.
 #[derive(Clone, Debug)]
 struct Drawn {
     is_device: bool,
@@ -343,7 +343,6 @@ fn make(rows: &[Drawn]) -> Graph {
     loaded(make, Content::default())
 }
 
-/// Self time of each row, nanosecond by nanosecond.
 fn self_times(rows: &[Drawn]) -> Vec<i64> {
     let mut times = vec![0; rows.len()];
     for lane in [(true, 0), (true, 1), (false, 0), (false, 1)] {

@@ -19,29 +19,24 @@ use crate::sections::Sections;
 use crate::side_by_side::{self, Databases};
 use crate::window::{self, WindowError};
 
-/// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A flag names a plugin that is not there.
     #[error(transparent)]
     UnknownPlugin(#[from] UnknownPlugin),
-    /// A table of a run cannot be published.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// There is no such part of the run.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// Parts of a rank that the job does not have are requested.
     #[error("rank {rank}: the job has none (hint: it has {known})")]
     NoSuchRank {
         rank: u32,
-        /// Those there are, in words.
+        /// The existing ranks, for the message.
         known: String,
     },
 }
 
-/// Runs the plugins and gathers the report. What goes wrong in a plugin costs its own section.
+/// Runs the plugins and gathers the report. A plugin that fails loses only its own section.
 ///
 /// # Errors
 /// See [`BuildError`].
@@ -104,7 +99,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     })
 }
 
-/// Makes the parts of some ranks of a job, for [`build`] in another process to merge.
+/// Computes the parts of some ranks of a job. [`build`] in another process merges them.
 ///
 /// # Errors
 /// See [`BuildError`].
@@ -140,7 +135,6 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
     ))
 }
 
-/// The plan of a request.
 fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
     let plugins = &request.registry.plugins;
     let unknown = |id: &&String| request.registry.get(id).is_none();
@@ -156,7 +150,6 @@ fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
     plan(&descriptors, request.selection)
 }
 
-/// What plugins read: the tables of a run, cut to the window.
 struct PreparedRun<'a> {
     database: Database,
     baseline: Option<Database>,
@@ -206,7 +199,6 @@ impl<'a> PreparedRun<'a> {
     }
 }
 
-/// The same in the database of the run and in those of its ranks.
 fn publish(
     database: &mut Database,
     names: Option<&NameTables>,
@@ -218,7 +210,6 @@ fn publish(
     window.map_or(Ok(()), |window| window::publish(window, database))
 }
 
-/// The database of one rank.
 fn open(
     run: &Run,
     rank: u32,
@@ -249,7 +240,8 @@ fn header(run: &Run, coverage: Result<Option<f64>, String>, problems: &mut Vec<P
     }
 }
 
-/// A refused library, named without its folder: the same run gives the same report wherever plugins lie.
+/// Problem of a refused library. It is named without its folder, so that a report does not depend on where plugins
+/// lie.
 fn from_entry(entry: &Entry) -> Option<Problem> {
     let Status::Refused { why } = &entry.status else {
         return None;

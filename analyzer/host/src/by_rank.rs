@@ -27,19 +27,18 @@ use crate::sections::Sections;
 use crate::side_by_side::{self, Databases, Watch};
 use crate::together::{Rows, Together, run_tables, too_many};
 
-/// Rows of ranks that are worked on at once: some 600 MB.
+/// Limit on rows of ranks in memory at once, some 600 MB.
 const ROWS_AT_ONCE: u64 = 8_000_000;
 
-/// The ranks of a job.
 pub(crate) struct Ranks<'a> {
     pub(crate) numbers: &'a [u32],
-    /// Makes the database of one, with all that plugins read; the message says why it cannot.
     pub(crate) open: &'a (dyn Fn(u32) -> Result<Database, String> + Sync),
-    /// The part of the job to look at; `None`: all of it.
+    /// `None` for the whole job.
     pub(crate) window: Option<&'a Window>,
 }
 
-/// Runs all steps; of `only` some ranks, just what the parts of these need, and says of which ranks parts are missing.
+/// Runs all steps. With `only`, computes just the parts of these ranks and what they need, and reports ranks whose
+/// parts are missing.
 pub(crate) fn run_all(
     request: &Request<'_>,
     steps: &[Step],
@@ -177,35 +176,31 @@ pub(crate) fn run_all(
     made
 }
 
-/// Parts of ranks, as far as they were made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Made {
-    /// Rounds over the ranks: plugins that read what others merged come after these.
+    /// Passes over the ranks. Plugins that read merged results of others need another pass.
     pub rounds: usize,
-    /// Parts of ranks that were made here, one a round and rank.
+    /// Parts computed here, one per pass and rank.
     pub made: usize,
-    /// Those that were there.
     pub kept: usize,
-    /// Ranks with parts that could not be kept; [`PartCache::messages`](crate::PartCache::messages) says why.
+    /// Ranks whose parts could not be cached. [`PartCache::messages`](crate::PartCache::messages) says why.
     pub not_kept: Vec<u32>,
-    /// Ranks whose parts nobody has made yet, and which the next round needs.
+    /// Ranks whose parts the next pass needs and that another process has not computed yet.
     pub missing: Vec<u32>,
 }
 
-/// Data that parts are made from.
 struct Job<'a> {
     request: &'a Request<'a>,
     steps: &'a [Step],
     subject: &'a Database,
     baseline: Option<&'a Database>,
-    /// Ranks to make parts of; `None`: all.
+    /// Ranks to compute parts of; `None` means all.
     only: Option<&'a BTreeSet<u32>>,
-    /// The parts are merged here, once all of them are there.
+    /// Whether the parts are merged here once they are complete.
     are_merged: bool,
 }
 
 impl Job<'_> {
-    /// The parts of these steps, of all ranks.
     fn parts(
         &self,
         wave: &[usize],
@@ -352,20 +347,19 @@ impl Job<'_> {
     }
 }
 
-/// Told by those who work on ranks: place and number of one that begins, or has ended with these parts.
+/// Message of a worker: a rank (its index and number) begins, or has ended with these parts.
 enum Said {
     Begins(usize, u32),
     Ends(usize, u32, Found),
 }
 
-/// The parts of a rank, one of each plugin; none: somebody else makes them.
+/// One part per plugin for a rank; empty if another process computes them.
 #[derive(Default)]
 struct Found {
     parts: Vec<Part>,
     was_kept: bool,
-    /// They could not be kept.
     is_not_kept: bool,
-    /// Somebody else has not made them yet, and they are to be merged.
+    /// Another process has not computed them yet, and they are needed for merging.
     is_missing: bool,
 }
 
@@ -387,7 +381,7 @@ fn named(rank: u32, place: usize, count: usize) -> String {
     format!("rank {rank} ({} of {count})", place + 1)
 }
 
-/// Ranks to work on at once: as many as there are cores, while their rows together are few.
+/// Number of ranks to work on at once: one per core, as long as their rows fit into [`ROWS_AT_ONCE`].
 fn at_once(run: &Run) -> usize {
     let ranks = run.ranks();
     let rows = ranks.iter().map(|(_, rank)| rank.facts().rows);
@@ -396,7 +390,6 @@ fn at_once(run: &Run) -> usize {
     cores::count().min(few).min(ranks.len()).max(1)
 }
 
-/// Outcomes of plugins for a rank.
 struct OfRank<'a> {
     options: &'a [String],
     gave: Vec<Option<Part>>,

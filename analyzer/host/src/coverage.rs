@@ -8,9 +8,9 @@ use trueno_format::schema::interval_tables;
 
 use crate::rows::Rows;
 
-/// Everything that ran, in any order. Runs, iterations and layers only frame
-/// work; rows with `timing = 'bound'` and kernels marked invalid do not say
-/// when anything ran. One query a table: each is answered from its columns alone.
+/// Everything that ran, in any order. Runs, iterations and layers only frame work. Rows with `timing = 'bound'` and
+/// kernels marked invalid do not say when anything ran. There is one query per table, so each reads only its own
+/// columns.
 const RUNNING: [&str; 5] = [
     "SELECT start_ns, dur_ns FROM bricks \
      WHERE kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' AND timing <> 'bound'",
@@ -20,15 +20,13 @@ const RUNNING: [&str; 5] = [
     "SELECT start_ns, dur_ns FROM calls",
 ];
 
-/// The query for everything that ran.
 pub fn running() -> String {
     RUNNING.join(" UNION ALL ")
 }
 
-/// Share of the wall time in which at least one brick, function, task, kernel,
-/// tile, transfer or call was running on any lane: the length of the union of
-/// their intervals inside `[0, wall_ns)`, divided by `wall_ns`; of a job of ranks the
-/// mean of its ranks. `None` when nothing of the kind was recorded or there is no wall time.
+/// Share of the wall time in which at least one brick, function, task, kernel, tile, transfer or call was running
+/// on any lane. It is the length of the union of their intervals inside `[0, wall_ns)`, divided by `wall_ns`. For a
+/// job it is the mean over its ranks. `None` if nothing of the kind was recorded or there is no wall time.
 ///
 /// # Errors
 /// The engine could not publish a table or run the query; the message says why.
@@ -38,7 +36,6 @@ pub fn coverage(run: &Run) -> Result<Option<f64>, String> {
     coverage_of(&rows, run.facts().wall_ns).map_err(|error| error.to_string())
 }
 
-/// As [`coverage`], of these rows.
 pub(crate) fn coverage_of(
     rows: &Rows<'_>,
     wall_ns: Option<i64>,
@@ -87,7 +84,7 @@ fn add_rows(database: &Database, running: &mut Running) -> Result<(), QueryError
     Ok(())
 }
 
-/// Union of the intervals of all that ran, inside `[0, wall_ns)`.
+/// Union of the intervals of everything that ran, inside `[0, wall_ns)`.
 struct Running {
     wall_ns: i64,
     rows: usize,
@@ -103,7 +100,6 @@ impl Running {
         }
     }
 
-    /// Adds so many rows, and the starts and durations of those that have them.
     fn add(&mut self, rows: usize, intervals: impl Iterator<Item = (i64, i64)>) {
         self.rows += rows;
         for (start_ns, dur_ns) in intervals {
@@ -123,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against counting covered nanoseconds one by one.
+        /// Compares with counting covered nanoseconds one by one.
         #[test]
         fn the_union_counts_each_nanosecond_once(
             intervals in proptest::collection::vec((-5..60_i64, -3..20_i64), 0..20),

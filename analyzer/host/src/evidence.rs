@@ -10,15 +10,14 @@ use trueno_model::evidence::{Evidence, Place, Shown};
 use trueno_model::{Finding, Report};
 use trueno_plugin::Table;
 
-/// Most rows shown of a finding.
 const MAX_ROWS: usize = 12;
-/// Most findings whose rows are looked up; fewer in runs where each look takes its time.
+/// Limit on findings whose rows are looked up; lower in large runs, where each query takes long.
 const MAX_FINDINGS: usize = 40;
 const MAX_FINDINGS_OF_LARGE: usize = 6;
 const LARGE_ROWS: u64 = 1_000_000;
 
-/// Asks the run, and the tables of the report, for what findings name as their evidence. A query that
-/// fails shows nothing: the finding itself has said what was found.
+/// Looks up the rows that findings name as evidence, in the run and in the tables of the report. A failing query
+/// shows nothing: the finding itself already states the result.
 pub fn gather(report: &Report, database: &Database) -> Evidence {
     let mut database = database.clone();
     for section in &report.sections {
@@ -69,7 +68,6 @@ fn rows(database: &Database, sql: &str) -> Result<Option<Shown>, QueryError> {
     Ok(shown(database, &frame))
 }
 
-/// Rows of the tables of intervals with these ids.
 fn rows_with_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryError> {
     let ids = ids.iter().filter_map(Value::as_u64);
     let ids: Vec<u64> = ids.take(MAX_ROWS).collect();
@@ -83,7 +81,7 @@ fn rows_with_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, Qu
     }))
 }
 
-/// The rows with these ids of the first table of intervals that has any.
+/// Rows with these ids in the first interval table that has any.
 fn intervals(database: &Database, ids: &[u64]) -> Result<Option<DataFrame>, QueryError> {
     if ids.is_empty() {
         return Ok(None);
@@ -113,7 +111,7 @@ fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
     })
 }
 
-/// The first rows of an answer; `None`: it is empty.
+/// `None` if the answer is empty.
 fn first_rows(frame: &DataFrame) -> Option<Table> {
     if frame.height() == 0 {
         return None;
@@ -158,7 +156,7 @@ fn first_rows(frame: &DataFrame) -> Option<Table> {
     table.finish().ok()
 }
 
-/// From the earliest start to the latest end; a point where all rows have no length.
+/// From the earliest start to the latest end. A point in time if no row has a duration.
 fn place(rows: &Table) -> Option<Place> {
     let (start, dur) = (rows.i64("start_ns").ok()?, rows.i64("dur_ns").ok()?);
     let spans = || (0..rows.rows()).filter_map(|row| Some((start.get(row)?, dur.get(row)?)));

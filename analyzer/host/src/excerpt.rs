@@ -14,14 +14,13 @@ use trueno_model::Window;
 
 use crate::by_rank::Ranks;
 
-/// Rows of all ranks by table.
 pub(crate) struct Excerpt(BTreeMap<String, DataFrame>);
 
 impl Excerpt {
-    /// The rows of these tables, of all ranks; others stay as they are.
+    /// Reads the rows of these tables from one window length before the window to its end, of all ranks.
     ///
     /// # Errors
-    /// There are more than so many; a rank cannot be read. The message says so.
+    /// There are more than `max_rows` rows, or a rank cannot be read.
     pub(crate) fn read(
         tables: &BTreeSet<String>,
         ranks: &Ranks<'_>,
@@ -86,7 +85,6 @@ impl Excerpt {
         self.0.values().map(|rows| rows.height() as u64).sum()
     }
 
-    /// A database with these rows in the place of all.
     pub(crate) fn over(&self, job: &Database) -> Database {
         let mut database = job.clone();
         for (name, rows) in &self.0 {
@@ -96,8 +94,8 @@ impl Excerpt {
     }
 }
 
-/// The condition of rows of a table by their times; `Some(None)`: it has none, and its rows point to others. `None`: all
-/// of its rows are taken.
+/// The condition that selects rows by time. `Some(None)`: rows have no times but refer to others. `None`: all rows
+/// are read.
 fn selection(table: &str, window: &Window) -> Option<Option<String>> {
     let table = schema::table(table)?;
     let has = |name: &str| table.columns.iter().any(|column| column.name == name);
@@ -120,7 +118,7 @@ fn numbers(rows: &DataFrame, column: &str) -> Vec<Option<u64>> {
     numbers.unwrap_or_default()
 }
 
-/// Rows that point to one that is there: edges at either end.
+/// Marks rows, such as edges, that refer to at least one of these ids.
 fn points_to(ids: &FastSet<u64>, rows: &DataFrame) -> BooleanChunked {
     let ends = ["from", "to", "span"].map(|column| numbers(rows, column));
     let is_there = |at: usize| {

@@ -14,19 +14,18 @@ use trueno_plugin::Table;
 
 use crate::rows::Rows;
 
-/// The table `(name, category)` of names, and groups of names, that a rule fits.
+/// The table `(name, category)` of names, and of groups of names, that a rule matches.
 pub const CATEGORIES: &str = "category_rules";
-/// The table `(name, name_group)` of names that are in a group.
+/// The table `(name, name_group)` of names that belong to a group.
 pub const GROUPS: &str = "name_groups";
 
-/// Intervals that are named by their level or kind, which no rule is about.
+/// Interval tables whose names are only levels or kinds, which no rule matches.
 const UNNAMED: [&str; 2] = ["tiles", "syncs"];
 
-/// Tables whose names may hold ids.
 const NAMED: [&str; 3] = ["bricks", "kernels", "calls"];
 
-/// Publishes [`CATEGORIES`] and [`GROUPS`] for a run, and for its baseline. What holds ids in one of the two does
-/// so in the other.
+/// Publishes [`CATEGORIES`] and [`GROUPS`] for a run and its baseline. A name that contains ids in one of the two
+/// is grouped in both.
 ///
 /// # Errors
 /// The names cannot be read; the message says why.
@@ -44,7 +43,6 @@ pub fn publish(
     Ok(())
 }
 
-/// The tables, made.
 pub(crate) struct NameTables {
     of_run: OfNames,
     of_baseline: Option<OfNames>,
@@ -56,7 +54,6 @@ struct OfNames {
 }
 
 impl NameTables {
-    /// As [`publish`], of these rows.
     pub(crate) fn make(
         rules: &CategoryRules,
         run: &Rows<'_>,
@@ -92,7 +89,6 @@ impl NameTables {
         })
     }
 
-    /// Publishes those of the run.
     pub(crate) fn publish(&self, database: &mut Database) {
         self.of_run.publish(database);
     }
@@ -111,7 +107,7 @@ impl OfNames {
     }
 }
 
-/// Learns the groups of a run's names. Rows are counted only where names look as if some held ids.
+/// Finds groups in a run's names. Counts rows only if some names look as if they contain ids.
 ///
 /// # Errors
 /// The engine could not run a query.
@@ -120,7 +116,6 @@ pub fn learn(database: &Database) -> Result<NameGroups, QueryError> {
     Names::read(&rows)?.groups(&rows)
 }
 
-/// Distinct names of intervals, by table.
 struct Names(BTreeMap<&'static str, BTreeSet<String>>);
 
 impl Names {
@@ -144,7 +139,6 @@ impl Names {
         self.0.into_values().flatten().collect()
     }
 
-    /// The groups of those that may hold ids.
     fn groups(&self, rows: &Rows<'_>) -> Result<NameGroups, QueryError> {
         let mut counts = NameCounts::default();
         for name in NAMED.iter().filter_map(|table| self.0.get(table)).flatten() {
@@ -180,7 +174,6 @@ impl Names {
     }
 }
 
-/// Distinct texts of a column.
 fn distinct(database: &Database, table: &str, column: &str) -> Result<Vec<String>, QueryError> {
     let list = format!("SELECT DISTINCT {column}_id AS id, {column} AS name FROM {table}");
     // Without numbers of its texts it is a column of another type.
@@ -208,7 +201,7 @@ fn categories_table(
     texts_table(CATEGORIES, ["name", "category"], &fits)
 }
 
-/// True of names of a Python program in which nothing tells of machine learning or of a device.
+/// Whether these are names of a Python program without any sign of machine learning or a device.
 fn are_of_plain_python(names: &BTreeSet<String>) -> bool {
     const OF_FIELD: [&str; 11] = [
         "aten::",
@@ -242,7 +235,6 @@ fn groups_table<'a>(
     texts_table(GROUPS, ["name", "name_group"], &grouped)
 }
 
-/// A table of two columns of text.
 fn texts_table(
     table: &str,
     columns: [&str; 2],

@@ -21,23 +21,21 @@ use crate::plugin::{FailureKind, Outcome, Plugin};
 use crate::rank_parts::{Part, failed};
 use crate::request::Request;
 
-/// Version of these files.
 const FORMAT: u32 = 1;
 
-/// A folder of parts, for one report of one job.
+/// A folder of cached parts, for one report of one job.
 pub struct PartCache {
     folder: PathBuf,
-    /// Hash of what all parts depend on.
+    /// Hash of everything that all parts depend on.
     subject: u128,
     messages: Mutex<Vec<String>>,
 }
 
-/// The parts of one rank.
 #[derive(Serialize, Deserialize)]
 struct Manifest {
     format: u32,
     rank: u32,
-    /// Length and hash of the tables together.
+    /// Length and hash of all tables together.
     bytes: usize,
     hash: String,
     plugins: Vec<OfPlugin>,
@@ -53,18 +51,17 @@ struct OfPlugin {
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum CachedPart {
-    /// Its tables, and a note on what it printed.
     Made {
         tables: Vec<OfTable>,
         wrote: Option<String>,
     },
-    /// The plugin reported why it has none.
+    /// The plugin reported an error.
     Failed { message: String },
-    /// Something that it needs is not there.
+    /// An input was missing.
     Skipped { message: String },
 }
 
-/// A table: an Arrow stream from this byte on.
+/// A table: an Arrow stream starting at byte `from`.
 #[derive(Serialize, Deserialize)]
 struct OfTable {
     name: String,
@@ -74,7 +71,7 @@ struct OfTable {
 }
 
 impl PartCache {
-    /// Parts of a report, in this folder, which is made.
+    /// Creates the folder, and hashes what the parts of a report depend on.
     ///
     /// # Errors
     /// The folder cannot be made; a file that the parts depend on cannot be read.
@@ -94,7 +91,7 @@ impl PartCache {
         })
     }
 
-    /// Files that were not what had been written, or could not be, and why.
+    /// Cache files that were damaged or could not be written, and why.
     pub fn messages(&self) -> Vec<String> {
         self.messages
             .lock()
@@ -109,7 +106,7 @@ impl PartCache {
             .push(text);
     }
 
-    /// Parts of these plugins, with the options of each, and with these tables of others.
+    /// The cache for parts of these plugins, with the options of each.
     ///
     /// # Errors
     /// A library cannot be read.
@@ -138,22 +135,21 @@ impl PartCache {
     }
 }
 
-/// Parts of some plugins that were made together.
 pub(crate) struct OfPlugins {
     folder: PathBuf,
     ids: Vec<String>,
 }
 
 impl OfPlugins {
-    /// True if there are parts of a rank, whatever they are.
+    /// Whether parts of a rank are cached, without checking them.
     pub(crate) fn has(&self, rank: u32) -> bool {
         self.folder.join(format!("rank={rank}.json")).is_file()
     }
 
-    /// The parts of a rank, one of each plugin; `None`: they are not there.
+    /// Reads the parts of a rank, one per plugin; `None` if they are not cached.
     ///
     /// # Errors
-    /// They are not what was written; the text names the file.
+    /// The files are damaged; the text names the file.
     pub(crate) fn read(&self, rank: u32) -> Result<Option<Vec<Part>>, String> {
         let place = self.folder.join(format!("rank={rank}.json"));
         let text = match regular_file::read(&place) {
@@ -192,11 +188,11 @@ impl OfPlugins {
         parts.map(Some)
     }
 
-    /// Keeps the parts of a rank. Those of a plugin whose process came to an end are not: another machine may have more
-    /// memory, or time.
+    /// Caches the parts of a rank. Parts of a plugin whose process died are not cached: another machine may
+    /// have more memory or time.
     ///
     /// # Errors
-    /// They are not kept; the text says why.
+    /// They could not be written; the text says why.
     pub(crate) fn write(&self, rank: u32, parts: &[Part]) -> Result<(), String> {
         let mut bytes = Vec::new();
         let mut plugins = Vec::new();
@@ -242,7 +238,6 @@ impl OfPlugins {
         self.replace(&format!("rank={rank}.json"), &text)
     }
 
-    /// Writes a file beside its place, and puts it there.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let place = self.folder.join(name);
         let write = || -> io::Result<()> {

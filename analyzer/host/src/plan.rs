@@ -13,17 +13,14 @@ use trueno_engine::spans::is_computed;
 
 use crate::plugin::{Descriptor, Input};
 
-/// Choice of plugins by the user.
 #[derive(Clone, Debug, Default)]
 pub struct PluginSelection {
-    /// Sections to show; empty: all.
+    /// Sections to show; empty for all.
     pub only: Vec<String>,
-    /// Plugins not to run.
     pub skip: Vec<String>,
 }
 
 impl PluginSelection {
-    /// The sections of these plugins.
     pub fn only(ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             only: ids.into_iter().map(Into::into).collect(),
@@ -32,14 +29,11 @@ impl PluginSelection {
     }
 }
 
-/// A name that no plugin has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{flag} {}: there is no such plugin (hint: there are {})", trueno_model::width::printable(.name), list(.known))]
 pub struct UnknownPlugin {
-    /// The flag it was given to.
     pub flag: &'static str,
     pub name: String,
-    /// Ids of all plugins.
     pub known: Vec<String>,
 }
 
@@ -51,40 +45,33 @@ fn list(ids: &[String]) -> String {
     }
 }
 
-/// One plugin of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Its place in the list the plan was made from.
+    /// Index in the list that the plan was made from.
     pub plugin: usize,
     pub id: String,
-    /// Tells whether its section is shown; `false`: another one needs its tables.
+    /// Whether its section is shown. If not, another plugin needs its tables.
     pub shown: bool,
-    /// Tables of others that it reads.
     pub needs: Vec<Need>,
-    /// The reason why it cannot run at all.
     pub blocked: Option<Blocked>,
 }
 
-/// A table of another plugin that an input reads.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Need {
-    /// The other plugin.
     pub plugin: String,
     pub table: String,
-    /// Tells whether every input that reads it is optional.
+    /// Whether every input that reads it is optional.
     pub optional: bool,
 }
 
-/// The reason why a plugin cannot run, as far as the plan can tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// Its inputs lead back to itself.
+    /// Its inputs depend on its own results.
     Cycle(String),
-    /// Something it needs is not there.
     Missing(String),
 }
 
-/// Orders `plugins`, whose ids are unique.
+/// Plans the selected plugins and those that they need. Ids of `plugins` must be unique.
 ///
 /// # Errors
 /// The selection names a plugin that is not there.
@@ -178,8 +165,8 @@ fn why_missing(need: &Need, skipped: bool) -> String {
     }
 }
 
-/// Tables of other plugins that the queries read, sorted. A query that cannot
-/// be parsed reads none; it fails by itself when it is asked.
+/// Tables of other plugins that the queries read, sorted. A query that cannot be parsed reads none; it fails when
+/// it is run.
 pub(crate) fn needs_of(plugin: &Descriptor) -> Vec<Need> {
     let mut found = tables_of_others(&plugin.inputs);
     for (table, optional) in tables_of_others(plugin.merge_inputs.as_deref().unwrap_or_default()) {
@@ -198,7 +185,7 @@ pub(crate) fn needs_of(plugin: &Descriptor) -> Vec<Need> {
         .collect()
 }
 
-/// Takes the edges inside each cycle away; says for each member how it leads back to itself.
+/// Removes the edges inside each cycle. Returns for each member how it depends on itself.
 fn cut_cycles<'a>(graph: &mut DiGraph<&'a str, ()>) -> BTreeMap<&'a str, String> {
     let mut named = BTreeMap::new();
     for group in tarjan_scc(&*graph) {
@@ -222,7 +209,7 @@ fn cut_cycles<'a>(graph: &mut DiGraph<&'a str, ()>) -> BTreeMap<&'a str, String>
     named
 }
 
-/// The shortest way from `start` back to itself, as `a reads b reads a`.
+/// The shortest cycle through `start`, as `a reads b reads a`.
 fn way_back(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<NodeIndex>) -> String {
     use petgraph::Direction::Incoming;
     let mut before: BTreeMap<NodeIndex, NodeIndex> = BTreeMap::new();
@@ -254,7 +241,7 @@ fn way_back(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<Node
     graph[start].to_owned()
 }
 
-/// Names `(plugin, table)` that these queries read, and whether every input that reads one is optional.
+/// Each `(plugin, table)` that these queries read, and whether every input that reads it is optional.
 pub(crate) fn tables_of_others(inputs: &[Input]) -> BTreeMap<(String, String), bool> {
     let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
     for input in inputs.iter().filter(|input| !input.baseline) {
@@ -274,7 +261,7 @@ pub(crate) fn tables_of_others(inputs: &[Input]) -> BTreeMap<(String, String), b
     found
 }
 
-/// Tables of other plugins that a part sees, and waits for: those that it cannot do without, and those that merging does
+/// Tables of other plugins that must be ready before a part is computed: required ones, and those that merging does
 /// not read.
 pub(crate) fn seen_by_parts(plugin: &Descriptor) -> BTreeSet<(String, String)> {
     let merged = tables_of_others(plugin.merge_inputs.as_deref().unwrap_or_default());
@@ -284,13 +271,11 @@ pub(crate) fn seen_by_parts(plugin: &Descriptor) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Names of tables that a query reads.
 pub(crate) fn tables_of(input: &Input) -> Vec<String> {
     let tables = trueno_engine::query::tables_of(&input.sql);
     tables.unwrap_or_default().into_iter().collect()
 }
 
-/// Plugins to run: those to show, and what they read, directly or not.
 fn plugins_to_run<'a>(
     needs: &BTreeMap<&'a str, Vec<Need>>,
     selection: &PluginSelection,

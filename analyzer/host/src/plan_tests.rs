@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::plugin::Input;
 
-/// A plugin that reads the given tables; a `?` in front makes the input optional.
+/// A plugin that reads these tables; a leading `?` makes the input optional.
 fn plugin(id: &str, reads: &[&str]) -> Descriptor {
     let input = |(i, table): (usize, &&str)| Input {
         name: format!("input_{i}"),
@@ -187,7 +187,8 @@ fn an_unknown_name_lists_the_known_ones() {
 }
 
 proptest! {
-    /// Any graph, any order of loading: the plan is the same, and nothing runs before what it reads.
+    /// For any graph and any order of loading, the plan is the same and every plugin runs after those that it
+    /// reads.
     #[test]
     fn the_order_does_not_depend_on_the_order_of_loading(
         edges in proptest::collection::vec((0..7_usize, 0..7_usize), 0..14),

@@ -11,17 +11,14 @@ use crate::plugin::{FailureKind, Outcome, Plugin, PluginOutput, Sources, Stage, 
 use crate::sections::Sections;
 use crate::side_by_side::{self, Watch};
 
-/// Rows of parts that are kept before they are merged.
+/// Parts are merged once they have more rows than this.
 const PART_ROWS: usize = 1 << 20;
 
-/// Result of a plugin for one rank.
 pub(crate) enum Part {
-    /// Its tables by name, and a note on what it printed.
     Made {
         tables: Vec<(String, DataFrame)>,
         wrote: Option<String>,
     },
-    /// There is none: the plugin ended like this.
     Missing(Outcome),
 }
 
@@ -44,19 +41,15 @@ impl From<Outcome> for Part {
     }
 }
 
-/// Parts of a plugin.
 #[derive(Default)]
 pub(crate) struct Parts {
-    /// By table, in the order of the ranks.
+    /// By table, in the order of ranks.
     tables: BTreeMap<String, Vec<DataFrame>>,
-    /// Rows of them, and of what the last merging left of them.
+    /// Rows now, and rows that the last merge left.
     rows: usize,
     merged_rows: usize,
-    /// Ranks that have a part.
     made: usize,
-    /// Ranks that have none, and how the plugin ended.
     failed: Vec<(u32, Outcome)>,
-    /// The reason why there can be no section.
     broken: Option<Outcome>,
     wrote: Option<String>,
 }
@@ -98,7 +91,7 @@ impl Parts {
         self.failed.push((rank, outcome));
     }
 
-    /// The outcome of a plugin that has no part of any rank: that of all ranks, or else of the first.
+    /// The outcome of a plugin without any part: the common one, or else that of the first rank.
     fn of_none(&mut self) -> Option<Outcome> {
         let all_same = self
             .failed
@@ -113,7 +106,6 @@ impl Parts {
         Some(outcome)
     }
 
-    /// All of them, as tables that the merging reads.
     fn publish(&mut self, id: &str, database: &mut Database) -> Result<(), String> {
         for (name, frames) in std::mem::take(&mut self.tables) {
             let mut frames = frames.into_iter();
@@ -127,7 +119,7 @@ impl Parts {
         Ok(())
     }
 
-    /// Makes one part of those there are, once they have many rows.
+    /// Merges the parts into one if they have many rows.
     pub(crate) fn merge_if_many(
         &mut self,
         plugin: &Plugin,
@@ -186,7 +178,6 @@ pub(crate) fn failed(message: String) -> Outcome {
     }
 }
 
-/// Makes the section of a step from its parts.
 pub(crate) fn finish(
     step: usize,
     mut parts: Parts,

@@ -6,15 +6,14 @@
 use trueno_engine::query::{Database, QueryError};
 use trueno_engine::run::{Run, RunError};
 
-/// Rows of a run.
 pub(crate) enum Rows<'a> {
     One(Box<Database>),
-    /// Those of each rank in one of its own.
+    /// One database per rank.
     Ranks(&'a Run, Vec<u32>),
 }
 
 impl<'a> Rows<'a> {
-    /// Those of a run; `database`: with all of its tables.
+    /// `database` has all tables of the run.
     pub(crate) fn new(run: &'a Run, database: &Database) -> Self {
         let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
         if ranks.is_empty() {
@@ -24,7 +23,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The ranks; none of a plain run.
+    /// Empty for a plain run.
     pub(crate) fn ranks(&self) -> &[u32] {
         match self {
             Self::One(_) => &[],
@@ -32,15 +31,14 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Number of databases.
     pub(crate) fn count(&self) -> usize {
         self.ranks().len().max(1)
     }
 
-    /// Does something with each database, in the order of ranks. Those of ranks have these tables and no others.
+    /// Calls `what` with each database, in the order of ranks. Databases of ranks have only these tables.
     ///
     /// # Errors
-    /// That of `what`; the engine cannot publish a table.
+    /// An error of `what`, or the engine cannot publish a table.
     pub(crate) fn each(
         &self,
         tables: &[&str],
@@ -57,10 +55,6 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Rows of a rank of a job.
-///
-/// # Errors
-/// The engine cannot publish a table.
 pub(crate) fn of_rank(run: &Run, rank: u32) -> Result<Database, RunError> {
     Ok(run.rank_context(rank)?.unwrap_or_default())
 }

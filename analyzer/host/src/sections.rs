@@ -13,12 +13,10 @@ use crate::plugin::{Outcome, Plugin, PluginOutput};
 use crate::request::Request;
 use crate::side_by_side::Watch;
 
-/// Sections in the making.
 pub(crate) struct Sections<'a> {
     request: &'a Request<'a>,
     steps: &'a [Step],
     plugins: &'a [Plugin],
-    /// By step: a section, and what is to be said of it.
     made: Vec<Option<(Section, Vec<Problem>)>>,
 }
 
@@ -47,7 +45,6 @@ impl Watch for Sections<'_> {
 }
 
 impl<'a> Sections<'a> {
-    /// None yet, of these steps.
     pub(crate) fn new(request: &'a Request<'a>, steps: &'a [Step]) -> Self {
         Self {
             request,
@@ -57,7 +54,6 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// The options of a plugin, a JSON object.
     pub(crate) fn options(&self, step: usize) -> String {
         let options = self.request.options.get(&self.steps[step].id);
         options.map_or_else(
@@ -70,26 +66,22 @@ impl<'a> Sections<'a> {
         &self.plugins[self.steps[step].plugin]
     }
 
-    /// The report to make.
     pub(crate) fn request(&self) -> &'a Request<'a> {
         self.request
     }
 
-    /// Takes the reason why a step that has begun does not run.
     pub(crate) fn skip(&mut self, step: usize, message: String) {
         (self.request.after_each)(&self.steps[step].id);
         let section = empty_section(self.plugin(step), SectionStatus::Skipped, message);
         self.made[step] = Some((section, Vec::new()));
     }
 
-    /// Adds what is to be said of a step that has ended.
     pub(crate) fn say(&mut self, step: usize, problems: Vec<Problem>) {
         if let Some((_, said)) = &mut self.made[step] {
             said.extend(problems);
         }
     }
 
-    /// The reason why a step cannot run: the plan says so, or something it needs has failed since.
     fn why_not(&self, step: &Step) -> Option<(SectionStatus, String)> {
         match &step.blocked {
             Some(Blocked::Cycle(why)) => return Some((SectionStatus::Failed, why.clone())),
@@ -116,7 +108,7 @@ impl<'a> Sections<'a> {
         })
     }
 
-    /// Those that are shown, in the order of the plan, and what is to be said of all.
+    /// The shown sections, in the order of the plan. Problems of all steps are added to `problems`.
     pub(crate) fn in_order(self, problems: &mut Vec<Problem>) -> Vec<Section> {
         let mut sections = Vec::new();
         for (step, made) in self.steps.iter().zip(self.made) {
@@ -147,7 +139,6 @@ fn empty_section(plugin: &Plugin, status: SectionStatus, message: String) -> Sec
     }
 }
 
-/// Problem of output that it should not have printed.
 fn wrote(id: &str, outcome: &Outcome) -> Option<Problem> {
     let taken = match outcome {
         Outcome::Finished(taken) | Outcome::Failed { taken, .. } => taken,

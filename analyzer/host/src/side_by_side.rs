@@ -18,31 +18,28 @@ use trueno_engine::query::{Claims, Database};
 use crate::plan::Step;
 use crate::plugin::{Outcome, Plugin, Sources, Stage, run};
 
-/// Bytes of inputs beside those of the plugin with the largest at most: of a hundred million rows half as much again
-/// would be gigabytes.
+/// Plugins run side by side while their inputs exceed the largest one by at most this, or by half of it if that is
+/// less. For a hundred million rows half would be gigabytes.
 const MOST_BESIDE_BYTES: u64 = 1 << 29;
-/// Inputs of a plugin, unpacked, from which on columns are read again rather than kept: some thirty million rows.
+/// If a plugin's inputs are larger than this unpacked, columns are read again rather than kept: some thirty million
+/// rows.
 const VERY_LARGE_BYTES: u64 = 8 << 30;
-/// Room for the calls of a plugin, as a main thread has it.
 const STACK_BYTES: usize = 8 << 20;
 
-/// Databases of a report.
 pub(crate) struct Databases<'a> {
-    /// The run's; tables of plugins are published in it.
     pub(crate) subject: &'a mut Database,
     pub(crate) baseline: Option<&'a Database>,
 }
 
-/// Told of plugins that begin and end, on one thread, one after the other.
+/// Called when plugins begin and end, on one thread, one after the other.
 pub(crate) trait Watch {
-    /// The options of a plugin whose needs are through, a JSON object; `None`: it does not run.
+    /// The options of a plugin that is ready, a JSON object. `None` skips it.
     fn begin(&mut self, step: usize) -> Option<String>;
 
-    /// Takes what it gave; publishes the tables that others read.
+    /// Handles its outcome, and publishes the tables that others read.
     fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database);
 }
 
-/// Runs this stage of all steps, at most so many at once.
 pub(crate) fn run_all(
     steps: &[Step],
     plugins: &[Plugin],
@@ -106,7 +103,6 @@ pub(crate) fn run_all(
     });
 }
 
-/// Steps by how far they are.
 struct Queue<'a> {
     steps: &'a [Step],
     places: BTreeMap<&'a str, usize>,
@@ -149,7 +145,7 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// The first that may begin, in the order of the plan; it then runs.
+    /// Starts and returns the first step that may begin, in the order of the plan.
     fn next(&mut self) -> Option<usize> {
         let all = 0..self.steps.len();
         let ready = all.clone().find(|&step| self.may_begin(step));
@@ -178,7 +174,7 @@ impl<'a> Queue<'a> {
             && self.has_room(step)
     }
 
-    /// One of which it is not known how much it reads runs alone.
+    /// A plugin whose input size is unknown runs alone.
     fn has_room(&self, step: usize) -> bool {
         let running = (0..self.steps.len()).filter(|&other| self.states[other] == State::Runs);
         let running: Vec<Option<u64>> = running.map(|other| self.sizes[other]).collect();
@@ -199,7 +195,7 @@ impl<'a> Queue<'a> {
     }
 }
 
-/// Bytes of what a plugin reads; `None`: not known before it is read.
+/// `None` if the size is unknown before the input is read.
 fn input_bytes(plugin: &Plugin, subject: &Database, baseline: Option<&Database>) -> Option<u64> {
     // Those of the whole and of a part; merging is done for one plugin after the other.
     let inputs = plugin.descriptor.inputs.iter();
@@ -211,7 +207,6 @@ fn input_bytes(plugin: &Plugin, subject: &Database, baseline: Option<&Database>)
     of.sum()
 }
 
-/// Claims of a plugin's inputs on columns, in their order.
 pub(crate) fn claims(
     plugin: &Plugin,
     stage: Stage,
@@ -247,7 +242,6 @@ mod tests {
         }
     }
 
-    /// Those that begin before any other ends.
     fn begun(queue: &mut Queue<'_>) -> Vec<String> {
         let mut begun = Vec::new();
         while let Some(step) = queue.next() {

@@ -10,32 +10,27 @@ use crate::request::Request;
 use crate::sections::Sections;
 use crate::side_by_side::Watch;
 
-/// Rows that steps get at once.
 pub(crate) enum Rows<'a> {
-    /// All, where they are not too many.
+    /// All, unless there are too many.
     All,
-    /// Those of the window.
     Excerpt,
-    /// None, for this reason.
     None(&'a str),
 }
 
-/// Steps that get rows of all ranks at once.
 pub(crate) struct Together<'a, 'b> {
-    /// The step of each, in the plan.
+    /// Index of each step in the plan.
     pub(crate) places: Vec<usize>,
     pub(crate) rows: Rows<'a>,
     pub(crate) sections: &'a mut Sections<'b>,
 }
 
-/// Tables of the run that a plugin reads.
 pub(crate) fn run_tables(plugin: &Plugin) -> BTreeSet<String> {
     let inputs = plugin.descriptor.inputs.iter();
     let read = inputs.filter(|input| !input.baseline).flat_map(tables_of);
     read.collect()
 }
 
-/// The reason why a plugin that gets all rows at once does not: there are too many.
+/// Why a plugin that needs all rows at once does not run, if there are too many.
 pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<String> {
     let read = run_tables(plugin);
     let tables = request.run.tables().into_iter();

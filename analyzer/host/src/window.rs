@@ -12,57 +12,45 @@ use trueno_plugin::Table;
 
 use crate::rows::Rows;
 
-/// The table `(from_ns, until_ns)`, one row.
+/// The table `(from_ns, until_ns)` with one row.
 pub const TABLE: &str = "report_window";
 
-/// A window as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowSpec {
-    /// From the start of the iteration with this number to its end.
+    /// From start to end of the iteration with this number.
     Iteration(u64),
-    /// The times of one interval.
     Id(u64),
-    /// Between two times; `None`: from the start, to the end.
+    /// Between two times; `None` for the start or the end of the run.
     Times(Option<i64>, Option<i64>),
 }
 
-/// The reason why there is no such window.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WindowError {
-    /// No such iteration or row.
     #[error("--window {wanted}: the run has none; {there} (hint: {hint})")]
     Nothing {
-        /// The window as typed.
         wanted: String,
-        /// Message on what there is.
         there: String,
-        /// A command that lists what there is.
         hint: &'static str,
     },
-    /// It ends before it begins.
     #[error("the window from {from} to {until} is empty (hint: --from must be before --to)")]
     Empty { from: String, until: String },
-    /// No row lies in it.
     #[error(
         "nothing was recorded {part}: {times} (hint: --from and --to count from the start of the recording)"
     )]
     NoRows {
-        /// The part of the run.
+        /// The requested part, in words.
         part: String,
-        /// The times of the run's rows.
         times: String,
     },
-    /// The end of the run is not known.
     #[error("--from without --to: the end of the run was not recorded (hint: give --to)")]
     NoEnd,
-    /// The run cannot be asked.
     #[error("the window cannot be looked up: {0}")]
     Query(String),
 }
 
 impl WindowSpec {
-    /// Reads `iteration=3` or `id=42`.
+    /// Parses `iteration=3` or `id=42`.
     ///
     /// # Errors
     /// The expected form.
@@ -77,7 +65,8 @@ impl WindowSpec {
         }
     }
 
-    /// The window of a run that ends at `wall_ns`. The engine takes no number above `i64::MAX`, and no recorder gives one.
+    /// Finds the window of a run that ends at `wall_ns`. The engine accepts no number above `i64::MAX`, and no
+    /// recorder writes one.
     ///
     /// # Errors
     /// See [`WindowError`].
@@ -126,7 +115,6 @@ impl WindowSpec {
     }
 }
 
-/// The window between two times, which must hold something.
 fn between(
     rows: &Rows<'_>,
     from_ns: i64,
@@ -171,7 +159,7 @@ fn empty(from_ns: i64, until_ns: i64) -> WindowError {
     }
 }
 
-/// Tells whether a row of what the program did lies in the window, at least in part.
+/// Whether a row of an event table lies at least partly in the window.
 fn holds_rows(rows: &Rows<'_>, window: &Window) -> Result<bool, WindowError> {
     let (from, until) = (window.from_ns, window.until_ns);
     let mut count = 0;
@@ -187,7 +175,6 @@ fn holds_rows(rows: &Rows<'_>, window: &Window) -> Result<bool, WindowError> {
     Ok(count > 0)
 }
 
-/// The first and the last time of what the program did.
 fn event_times(rows: &Rows<'_>) -> Result<Option<(i64, i64)>, WindowError> {
     let mut found: Option<(i64, i64)> = None;
     each_event_table(rows, |database, table, start, end| {
@@ -202,7 +189,7 @@ fn event_times(rows: &Rows<'_>) -> Result<Option<(i64, i64)>, WindowError> {
     Ok(found)
 }
 
-/// Calls `what` with each database, each table of events, and the SQL of the start and the end of its rows.
+/// Calls `what` with each database, each event table, and SQL for the start and end of its rows.
 fn each_event_table(
     rows: &Rows<'_>,
     mut what: impl FnMut(&Database, &str, &str, &str) -> Result<(), QueryError>,
@@ -245,7 +232,6 @@ pub fn publish(window: &Window, database: &mut Database) -> Result<(), String> {
     Ok(())
 }
 
-/// From the first start to the last end of the rows of some tables.
 fn times(
     rows: &Rows<'_>,
     tables: &[&str],

@@ -33,18 +33,15 @@ pages! {
     tiles
 }
 
-/// Ids of all.
 pub(crate) fn ids() -> Vec<&'static str> {
     PAGES.iter().map(|(id, _)| *id).collect()
 }
 
-/// The page of one.
 pub(crate) fn page(id: &str) -> Option<&'static str> {
     let page = PAGES.iter().find(|(known, _)| *known == id);
     page.map(|(_, text)| *text)
 }
 
-/// First sentence of a page.
 pub(crate) fn opening(page: &str) -> String {
     let text = page
         .lines()

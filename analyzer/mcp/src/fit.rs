@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-/// Bytes of JSON that an answer may have: some eight thousand tokens.
+/// Limit on bytes of JSON in an answer: some eight thousand tokens.
 pub(crate) const MAX_BYTES: usize = 24 * 1024;
-/// End of the key that counts what was left out of a list.
+/// Suffix of the key that counts omitted entries of a list.
 const LEFT_OUT: &str = "_left_out";
 
-/// Keeps the first entries of a list of an object, and counts the others beside it.
+/// Keeps the first entries of a list in an object, and adds a count of the others.
 pub(crate) fn cut(object: &mut Map<String, Value>, key: &str, most: usize) {
     let Some(Value::Array(list)) = object.get_mut(key) else {
         return;
@@ -20,7 +20,6 @@ pub(crate) fn cut(object: &mut Map<String, Value>, key: &str, most: usize) {
     count(object, key, fewer as u64);
 }
 
-/// Adds to the count of what was left out of a list.
 pub(crate) fn count(object: &mut Map<String, Value>, key: &str, fewer: u64) {
     if fewer > 0 {
         let counted = object.entry(format!("{key}{LEFT_OUT}")).or_insert(0.into());
@@ -28,7 +27,6 @@ pub(crate) fn count(object: &mut Map<String, Value>, key: &str, fewer: u64) {
     }
 }
 
-/// Tells whether anything was left out.
 pub(crate) fn is_cut(value: &Value) -> bool {
     match value {
         Value::Object(map) => {
@@ -39,7 +37,7 @@ pub(crate) fn is_cut(value: &Value) -> bool {
     }
 }
 
-/// Halves the list that takes most, again and again, until the answer is short enough.
+/// Halves the largest list repeatedly until the answer is short enough.
 pub(crate) fn fit(value: &mut Value, most_bytes: usize) {
     while length(value) > most_bytes {
         let Some((path, key)) = longest(value) else {
@@ -57,7 +55,7 @@ fn length(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// Place of the object, and key in it, of the list that can be shortened and takes most, without the lists within it.
+/// JSON pointer of the object and the key of the largest list that can be shortened, not counting lists inside it.
 fn longest(value: &Value) -> Option<(String, String)> {
     let mut found = Longest::default();
     found.walk(value, "");
@@ -72,7 +70,7 @@ struct Longest {
 }
 
 impl Longest {
-    /// Looks through a value; bytes of the lists in it that can be shortened.
+    /// Returns the bytes of the lists in `value` that can be shortened.
     fn walk(&mut self, value: &Value, path: &str) -> usize {
         match value {
             Value::Object(map) => {

@@ -58,7 +58,7 @@ pub(crate) fn templates() -> Vec<ResourceTemplate> {
     ]
 }
 
-/// The contents of one; `None`: there is none of that name.
+/// `None` if there is no such resource.
 pub(crate) fn read(uri: &str) -> Option<ResourceContents> {
     let text = match uri {
         TABLES => table_list(),

@@ -8,17 +8,17 @@ use trueno_model::width::printable;
 
 use crate::program::Failure;
 
-/// Folders in a run below which links are looked for: a job, its ranks, their segments.
+/// Depth to which a run is searched for links: a job, its ranks, their segments.
 const MAX_DEPTH: usize = 4;
 
-/// Folders that may be read, with all below them.
+/// Folders that may be read, including everything below them.
 #[derive(Clone, Debug)]
 pub struct Roots {
     folders: Vec<PathBuf>,
 }
 
 impl Roots {
-    /// These folders, links in their paths resolved.
+    /// Allows these folders. Links in their paths are resolved.
     ///
     /// # Errors
     /// One of them is no folder that can be read.
@@ -34,7 +34,7 @@ impl Roots {
         })
     }
 
-    /// The path, links resolved; relative ones are those of the first folder.
+    /// Resolves links in a path. Relative paths are relative to the first folder.
     ///
     /// # Errors
     /// There is nothing, or it lies elsewhere, or a link in it leads elsewhere.
@@ -73,7 +73,6 @@ impl Roots {
         }
     }
 
-    /// Names of the folders.
     pub(crate) fn shown(&self) -> String {
         let names = self
             .folders
@@ -106,7 +105,7 @@ impl Roots {
     }
 }
 
-/// The path without `.` and `..`, as far as they can be told from its text.
+/// Removes `.` and `..` lexically.
 fn plain(path: &Path) -> PathBuf {
     use std::path::Component::{CurDir, ParentDir};
     let mut plain = PathBuf::new();

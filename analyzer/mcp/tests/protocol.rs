@@ -9,14 +9,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use trueno_mcp::{Answering, Failure, Output, Program, Request, Roots, Server, Steps, serve};
 
-/// Behaviour of the program.
 #[derive(Clone)]
 enum Does {
     Gives(Value),
     GivesText(String),
     Fails(Failure),
     Panics,
-    /// Works until it is stopped.
     Hangs,
 }
 
@@ -26,7 +24,6 @@ struct Fake {
     stopped: Arc<AtomicUsize>,
 }
 
-/// Counts works that were dropped.
 struct Work(Arc<AtomicUsize>);
 
 impl Drop for Work {
@@ -61,7 +58,6 @@ impl Program for Fake {
     }
 }
 
-/// A client that speaks lines, and the server at the other end.
 struct Client {
     write: WriteHalf<DuplexStream>,
     read: BufReader<ReadHalf<DuplexStream>>,

@@ -4,16 +4,15 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-/// The rules that are used where no others are given, as a file.
+/// The default rules, as a file.
 pub const DEFAULT: &str = include_str!("categories.toml");
 
-/// Rules that give names a category; see the comments in `default.toml`.
+/// Rules that assign categories to names; see the comments in `categories.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CategoryRules {
     rules: Vec<Rule>,
 }
 
-/// The reason why a file of rules cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CategoriesError {
@@ -23,17 +22,15 @@ pub enum CategoriesError {
     )]
     Read {
         file: PathBuf,
-        /// The system's reason.
         source: std::io::Error,
     },
-    /// It does not say what rules say.
     #[error(
         "--categories: {}, line {line}: {why}; expected [[rule]] tables, each with category = \"…\" and contains = [\"…\", …] or words = [\"…\", …] (hint: `trueno-analyze categories` prints an example)",
         file.display()
     )]
     Wrong {
         file: PathBuf,
-        /// Line of the file, from 1.
+        /// 1-based line.
         line: usize,
         why: String,
     },
@@ -56,14 +53,13 @@ struct Rule {
 }
 
 impl Rule {
-    /// True if the rule fits a name. Both are in lower case.
     fn fits(&self, name: &str) -> bool {
         self.contains.iter().any(|pattern| name.contains(pattern))
             || self.words.iter().any(|word| has_word(name, word))
     }
 }
 
-/// Tells whether `word` is in `name` with no letter or digit beside it.
+/// Whether `word` occurs in `name` without adjacent letters or digits.
 fn has_word(name: &str, word: &str) -> bool {
     let ends = |beside: Option<char>| !beside.is_some_and(char::is_alphanumeric);
     name.match_indices(word).any(|(at, found)| {
@@ -80,7 +76,7 @@ impl Default for CategoryRules {
 }
 
 impl CategoryRules {
-    /// The rules of a file.
+    /// Reads a file of rules.
     ///
     /// # Errors
     /// See [`CategoriesError`].
@@ -96,7 +92,7 @@ impl CategoryRules {
         })
     }
 
-    /// The rules of a text.
+    /// Parses rules.
     ///
     /// # Errors
     /// The line that is wrong, from 1, and why.
@@ -135,12 +131,10 @@ impl CategoryRules {
         Ok(Self { rules })
     }
 
-    /// True of the rules that are used where no others are given.
     pub fn are_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The category of a name: that of the first rule that fits.
     pub fn category(&self, name: &str) -> Option<&str> {
         let name = name.to_lowercase();
         self.rules

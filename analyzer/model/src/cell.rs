@@ -3,24 +3,19 @@
 use serde::{Serialize, Serializer};
 use trueno_plugin::Column;
 
-/// One value of a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Not measured, or not known.
+    /// Not measured or unknown.
     Null,
-    /// A signed integer.
     I64(i64),
-    /// An unsigned integer.
     U64(u64),
-    /// A double; may be NaN or infinite.
+    /// May be NaN or infinite.
     F64(f64),
-    /// A truth value.
     Bool(bool),
     Text(&'a str),
 }
 
 impl<'a> Cell<'a> {
-    /// The value in that row of a column.
     pub fn at(column: &'a Column, row: usize) -> Cell<'a> {
         let found = match column {
             Column::I64(c) => c.get(row).map(Cell::I64),
@@ -32,7 +27,7 @@ impl<'a> Cell<'a> {
         found.unwrap_or(Cell::Null)
     }
 
-    /// As a number, for shares and bars. Integers beyond 2^53 lose their last digits.
+    /// For shares and bars. Integers beyond 2^53 lose their last digits.
     pub fn number(self) -> Option<f64> {
         match self {
             Cell::I64(value) => Some(value as f64),

@@ -7,17 +7,16 @@
 
 use std::borrow::Cow;
 
-/// Form of texts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CsvTexts {
-    /// Nothing that a spreadsheet would compute.
+    /// Texts that a spreadsheet would evaluate are escaped.
     #[default]
     Guarded,
-    /// To the byte, for programs.
+    /// Unchanged, for programs.
     Exact,
 }
 
-/// A text as a field; one that is empty is `""`, for a null is written as nothing.
+/// Formats a text as a field. An empty text is `""`, because an empty field is null.
 pub fn field(text: &str, texts: CsvTexts) -> Cow<'_, str> {
     let guarded: Cow<'_, str> = match texts {
         CsvTexts::Guarded if is_formula(text) => format!("'{text}").into(),
@@ -33,8 +32,8 @@ pub fn field(text: &str, texts: CsvTexts) -> Cow<'_, str> {
     }
 }
 
-/// Tells whether a spreadsheet would compute it. Behind apostrophes as well: then one in front can be taken away without
-/// asking which of them was there before.
+/// Whether a spreadsheet would evaluate a text. Leading apostrophes are skipped, so that removing one always
+/// restores the original.
 fn is_formula(text: &str) -> bool {
     let behind = text.trim_start_matches('\'');
     // The wide forms are the same to those who write with them.

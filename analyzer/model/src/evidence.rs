@@ -4,30 +4,25 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::Table;
 
-/// A part of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Nanoseconds since the start of the run.
     pub from_ns: i64,
-    /// Not earlier than that.
+    /// At least `from_ns`.
     pub until_ns: i64,
 }
 
-/// Evidence of one finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shown {
-    /// The first rows.
     pub rows: Table,
-    /// Number of rows there are.
     pub of: usize,
-    /// Their place, when they say so.
+    /// Where they are on the timeline, if they have times.
     pub place: Option<Place>,
 }
 
-/// Evidence of a report, by section and number of the finding in it.
+/// Evidence of a report, by index of the section and index of the finding.
 #[derive(Debug, Default)]
 pub struct Evidence {
-    /// Evidence by section and number of the finding.
     pub shown: BTreeMap<(usize, usize), Shown>,
 }
 

@@ -1,12 +1,12 @@
 //! Lists of ranks in words.
 
-/// Sorted ranks in words: `rank 3`, `ranks 0, 2–5`.
+/// Formats sorted ranks: `rank 3`, `ranks 0, 2–5`.
 pub fn ranks(all: &[u32]) -> String {
     let word = if all.len() == 1 { "rank" } else { "ranks" };
     format!("{word} {}", rank_numbers(all))
 }
 
-/// Sorted numbers, neighbours drawn together: `0, 2–5`.
+/// Formats sorted numbers with ranges: `0, 2–5`.
 pub fn rank_numbers(all: &[u32]) -> String {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &rank in all {

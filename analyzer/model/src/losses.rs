@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{IMPORT_LEFT_OUT, Level, Problem, RunFacts, RunState, TableFacts};
 
-/// Problems that the counts of a table tell as well.
+/// Problems that are also part of the counts of a table.
 const COUNTED: [&str; 3] = ["segment_damaged", "rows_lost", "keys_beyond"];
 
 /// Problems below `Error` that cost rows.
@@ -15,23 +15,22 @@ const ROWS_MISSING: [&str; 4] = [
     IMPORT_LEFT_OUT,
 ];
 
-/// Problems that tell how a recording ended.
+/// Problems about the end of a recording.
 const ENDS: [&str; 2] = ["unclean_end", "recording"];
 
-/// Rows that a run lacks, in words.
+/// Rows that a run lacks, as text.
 ///
-/// The end is kept apart: where nothing else is missing, all that ended before it is there, and a limit that is
+/// The end is kept separate. If nothing else is missing, all rows that ended before it are there, and a limit
 /// exceeded by then stays exceeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Losses {
-    /// Rows that may be missing anywhere.
     rows: Vec<String>,
-    /// How the recording ended, unless it ended as it should.
+    /// How the recording ended, unless it ended cleanly.
     end: Option<String>,
 }
 
 impl Losses {
-    /// Losses of a run as far as they concern some tables; `None`: nothing is known to be missing.
+    /// Losses of a run that affect some tables; `None` if nothing is known to be missing.
     pub fn find(
         facts: &RunFacts,
         problems: &[Problem],
@@ -67,12 +66,12 @@ impl Losses {
         (!rows.is_empty() || end.is_some()).then_some(Self { rows, end })
     }
 
-    /// True if all rows are there that ended before the recording did.
+    /// Whether only rows after the end of the recording are missing.
     pub fn is_end_only(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// As part of a sentence; `called` is the run, such as `the golden run`.
+    /// Text for a sentence. `called` names the run, such as `the golden run`.
     pub fn words(&self, called: &str) -> String {
         let mut parts = Vec::new();
         if !self.rows.is_empty() {

@@ -16,31 +16,29 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
-/// Different numbers from which on they are ids.
+/// Minimum number of distinct numbers to be ids.
 const MIN_IDS: usize = 8;
-/// Rows for each different number, at most.
+/// Maximum number of rows per distinct number.
 const ROWS_PER_ID: u64 = 2;
-/// The same of a word beside one that is an id: several operators share a sequence number.
+/// The same limit for a word next to an id: several operators share a sequence number.
 const ROWS_PER_ID_BESIDE: u64 = 16;
-/// Up to here a number in brackets, behind `_` or of [`PARTS`] counts parts.
+/// Up to this value, a number in brackets, after `_` or after a word in [`PARTS`] counts parts.
 const MAX_INDEX: u64 = 255;
-/// Words whose numbers count parts of a model or a machine.
+/// Words followed by the index of a part of a model or a machine.
 const PARTS: [&str; 13] = [
     "layer", "block", "stage", "module", "head", "expert", "rank", "device", "gpu", "cuda",
     "stream", "worker", "thread",
 ];
-/// Words whose numbers are ids however few there are: steps of PyTorch's profiler.
+/// Words whose numbers are always ids: steps of PyTorch's profiler.
 const ALWAYS_IDS: [&str; 1] = ["ProfilerStep"];
-/// Hex digits of an address, at least.
 const ADDRESS_DIGITS: usize = 6;
 
-/// Kind of a number in a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Address,
-    /// After `=` or `#`, and the word that it is of.
+    /// After `=` or `#`; with the preceding word.
     OfWord(String),
-    /// In brackets, behind the last `_`, or of a word that counts parts.
+    /// In brackets, after the last `_`, or after a word in [`PARTS`].
     Index,
     Other,
 }
@@ -48,11 +46,10 @@ enum Kind {
 struct Slot {
     range: Range<usize>,
     kind: Kind,
-    /// `None`: it was folded before.
+    /// `None` if it was replaced by a star before.
     value: Option<u64>,
 }
 
-/// The numbers of a name that may be ids, in order.
 fn slots(name: &str) -> Vec<Slot> {
     let bytes = name.as_bytes();
     let is_sized = name.starts_with("Cijk_") || name.contains('<');
@@ -105,7 +102,6 @@ fn slots(name: &str) -> Vec<Slot> {
     slots
 }
 
-/// Kind of the number at that place, by what stands before it.
 fn kind(name: &str, start: usize, end: usize) -> Option<Kind> {
     let before = &name[..start];
     let trimmed = before.trim_end_matches(' ');
@@ -134,7 +130,7 @@ fn kind(name: &str, start: usize, end: usize) -> Option<Kind> {
     }
 }
 
-/// The word that a text ends with, blanks and colons after it aside.
+/// The last word of a text, ignoring trailing blanks and colons.
 fn last_word(text: &str) -> &str {
     let text = text.trim_end_matches([' ', '\t', ':']);
     let is_of_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
@@ -161,7 +157,6 @@ fn with_stars<'a>(name: &str, slots: impl Iterator<Item = &'a Slot>) -> String {
     out
 }
 
-/// Numbers of one place.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     different: HashSet<u64>,
@@ -191,18 +186,16 @@ impl Numbers {
     }
 }
 
-/// Distinct names with their rows, from which groups are learned.
 #[derive(Clone, Debug, Default)]
 pub struct NameCounts {
     words: HashMap<String, Numbers>,
-    /// Words that stand in one name.
+    /// For each word, other words in the same names.
     beside: HashMap<String, BTreeSet<String>>,
-    /// By the name with a star for each number.
+    /// By name with a star for each number.
     templates: HashMap<String, Vec<(Numbers, bool)>>,
 }
 
 impl NameCounts {
-    /// Counts a name.
     pub fn add(&mut self, name: &str, rows: u64) {
         let slots = slots(name);
         let words: BTreeSet<&String> = slots.iter().filter_map(word).collect();
@@ -280,21 +273,19 @@ fn is_by_template(slot: &&Slot) -> bool {
     matches!(slot.kind, Kind::Index | Kind::Other)
 }
 
-/// Numbers in names that are ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameGroups {
     words: BTreeSet<String>,
-    /// By the name with a star for each number: which of those that no word says.
+    /// By name with a star for each number: which numbers without a word are ids.
     templates: BTreeMap<String, Vec<bool>>,
 }
 
 impl NameGroups {
-    /// True where no number but addresses is an id.
+    /// Whether only addresses are ids.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.templates.is_empty()
     }
 
-    /// Takes for an id whatever is one in another run.
     pub fn merge(&mut self, other: &Self) {
         self.words.extend(other.words.iter().cloned());
         for (template, folds) in &other.templates {
@@ -306,7 +297,7 @@ impl NameGroups {
         }
     }
 
-    /// The name of the group that a name is in; `None`: it stands for itself.
+    /// The name of the group that a name belongs to; `None` if it belongs to none.
     pub fn group(&self, name: &str) -> Option<String> {
         let slots = slots(name);
         if slots.is_empty() {

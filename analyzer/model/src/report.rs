@@ -6,83 +6,71 @@ use trueno_plugin::{Chart, Table};
 
 use crate::{Level, Losses, Problem, Rated, RunFacts, Severity, Window};
 
-/// A conclusion of a plugin. Parts it did not give are `None`, null in JSON.
+/// A conclusion of a plugin. Missing parts are `None`, null in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// Stable name of the case.
     pub code: String,
     pub severity: Level,
-    /// Title, in one line.
     pub title: String,
     #[serde(default)]
     pub detail: Option<String>,
     #[serde(default)]
     pub suggestion: Option<String>,
-    /// A query, or ids of rows, that show it.
+    /// A query or row ids that show it.
     #[serde(default)]
     pub evidence: Option<Value>,
 }
 
-/// Outcome of a section.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SectionStatus {
-    /// The plugin finished.
     Ok,
-    /// It did not; tables and findings it gave before are kept.
+    /// It did not finish. Earlier tables and findings are kept.
     Failed,
-    /// It did not run, since something it needs is not there.
+    /// It did not run, because something it needs is missing.
     Skipped,
 }
 
-/// Results of one plugin.
 #[derive(Clone, Debug)]
 pub struct Section {
     pub plugin: String,
     pub version: String,
-    /// Its summary, one line.
     pub summary: String,
     pub status: SectionStatus,
-    /// The reason why it failed or was skipped.
     pub message: Option<String>,
-    /// Tables in the plugin's order.
     pub tables: Vec<Table>,
-    /// Findings in the plugin's order.
     pub findings: Vec<Finding>,
-    /// Charts of its tables.
     pub charts: Vec<Chart>,
 }
 
-/// The run the report is about.
 #[derive(Clone, Debug)]
 pub struct Header {
     pub facts: RunFacts,
-    /// Share of the wall time in which anything was recorded as running; `None`: not known.
+    /// Share of wall time in which any recorded work was running; `None` if unknown.
     pub coverage: Option<f64>,
-    /// Intervals recorded (rows of the tables that have a duration): what the recorder's own cost is multiplied with.
+    /// Rows of interval tables, to be multiplied by the cost of a span.
     pub spans: u64,
-    /// The part of the run that was asked for; `None`: all of it.
+    /// `None` for the whole run.
     pub window: Option<HeaderWindow>,
 }
 
-/// A part of a run, and who looks at it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeaderWindow {
-    /// Start and end of the window.
     #[serde(flatten)]
     pub window: Window,
-    /// Ids of the plugins that look at this part; all others look at the whole run.
+    /// Ids of plugins that analyse the window. All others analyse the whole run.
     pub plugins: Vec<String>,
 }
 
 impl Header {
-    /// Tells whether the program recorded anything that could be read.
     pub fn holds_events(&self) -> bool {
         self.facts.events() > 0
     }
 }
 
-/// Code of the finding that a run and its baseline have nothing in common: no plugin may leave that at "no difference".
+/// Code of the finding that a run and its baseline have nothing in common. Plugins must not report "no difference"
+/// then.
 pub const NOT_COMPARABLE: &str = "not_comparable";
 
 /// Plugins whose notes advise on recording.
@@ -91,15 +79,15 @@ const ADVISERS: [&str; 2] = ["category", "roofline"];
 #[derive(Clone, Debug)]
 pub struct Report {
     pub header: Header,
-    /// Sections, one a plugin, in the order they ran.
+    /// One per plugin, in the order in which they ran.
     pub sections: Vec<Section>,
-    /// Problems in a fixed order: the run's own first.
+    /// In a fixed order, the run's own problems first.
     pub problems: Vec<Problem>,
 }
 
 impl Report {
-    /// Findings of all sections with the plugin's id, worst first, then in report order, notes on what was not
-    /// categorised or has no ceiling last.
+    /// Findings of all sections with the plugin's id, worst first, then in report order. Notes that advise on
+    /// recording come last.
     pub fn findings(&self) -> Vec<(&str, &Finding)> {
         let mut all: Vec<(&str, &Finding)> = self
             .sections
@@ -118,11 +106,11 @@ impl Report {
         all
     }
 
-    /// The exit code: see [`crate::exit`]. When no section finished, nothing was analysed; when the run holds no
-    /// event, there is nothing to measure, or the import could use nothing of its file. A section that failed is
-    /// exit code 1, whatever else was found: what it would have found is not known. With `fail_on`, so is a finding or
-    /// bottleneck of that severity or above; where there is none, and the run lacks rows or its end, nothing can be
-    /// said of what they would have shown. When a section says [`NOT_COMPARABLE`], nothing can be said of the baseline.
+    /// The exit code; see [`crate::exit`]. If no section finished, nothing was analysed. If the run has no
+    /// events, nothing can be measured, or the import could use nothing of its file. A failed section means
+    /// exit code 1, whatever else was found, because its results are unknown. So does a finding or bottleneck
+    /// at or above `fail_on`. If there is none but rows are missing, they could have shown one. With a finding
+    /// [`NOT_COMPARABLE`], nothing is known about the baseline.
     pub fn exit_code(&self, fail_on: Option<Severity>) -> u8 {
         use crate::exit;
         let has = |status| self.sections.iter().any(|section| section.status == status);
@@ -149,12 +137,11 @@ impl Report {
         }
     }
 
-    /// Rows that the run lacks, or its end; `None`: nothing is known to be missing.
+    /// What the run lacks; `None` if nothing is known to be missing.
     pub fn losses(&self) -> Option<Losses> {
         Losses::find(&self.header.facts, &self.problems, &|_| true)
     }
 
-    /// Sections that failed, each with the reason.
     pub fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
         let sections = self.sections.iter();
         let failed = sections.filter(|section| section.status == SectionStatus::Failed);
@@ -164,7 +151,7 @@ impl Report {
         })
     }
 
-    /// All that fails a check at this severity, worst first: a section that failed does at any.
+    /// Everything that fails a check at this severity, worst first. A failed section does at any.
     pub fn culprits(&self, fail_on: Severity) -> Vec<Rated> {
         let mut all = self.rated();
         all.retain(|rated| rated.severity >= fail_on || rated.is_failure);

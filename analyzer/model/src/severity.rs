@@ -7,22 +7,21 @@ use trueno_plugin::Table;
 use crate::report::NOT_COMPARABLE;
 use crate::{Cell, Level, Report, Section, SectionStatus};
 
-/// Severity, least first.
+/// In ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     Info,
-    /// Worth a look where time is left.
+    /// Worth a look if there is time.
     Low,
-    /// Worth acting on; a finding of level `warning`.
+    /// Worth acting on; findings of level `warning`.
     Medium,
-    /// Must not be so; a finding of level `error`, a section that failed.
+    /// A serious problem; findings of level `error`, and failed sections.
     High,
-    /// Most of the run.
+    /// Affects most of the run.
     Critical,
 }
 
 impl Severity {
-    /// All, least first.
     pub const ALL: [Self; 5] = [
         Self::Info,
         Self::Low,
@@ -31,7 +30,6 @@ impl Severity {
         Self::Critical,
     ];
 
-    /// The lower-case word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Info => "info",
@@ -42,7 +40,7 @@ impl Severity {
         }
     }
 
-    /// The severity of that name, or that a finding's level has.
+    /// Parses the name of a severity or of a finding's level.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "warning" => Some(Self::Medium),
@@ -68,25 +66,21 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Something found, on the one scale.
+/// A finding, bottleneck or failed section with its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rated {
-    /// The plugin that found it.
     pub plugin: String,
     pub severity: Severity,
-    /// In one line.
     pub title: String,
-    /// The remedy, where somebody knows one.
     pub suggestion: Option<String>,
-    /// True for a section that failed.
     pub is_failure: bool,
 }
 
-/// The plugin whose findings have a severity of their own, and the table of all of them.
+/// The plugin whose findings have severities of their own, and its table of all of them.
 const BOTTLENECKS: (&str, &str) = ("bottleneck", "bottlenecks");
 
 impl Report {
-    /// All that was found, worst first, then in report order. What cannot be compared is not among it.
+    /// All findings, worst first, then in report order. Findings that cannot be rated are left out.
     pub fn rated(&self) -> Vec<Rated> {
         let mut all: Vec<Rated> = self.sections.iter().flat_map(of_section).collect();
         all.sort_by_key(|rated| std::cmp::Reverse(rated.severity));

@@ -2,11 +2,10 @@
 
 use serde_json::Value;
 
-/// Tensors of a list that are written out.
 const MAX_LISTED: usize = 3;
 
-/// The operands that have dimensions, in order, of a JSON list as `signatures.input_dims` holds it. `None`: no
-/// operand has any, or it is no such list.
+/// Short form of operands with dimensions, in order, from a JSON list as in `signatures.input_dims`. `None` if no
+/// operand has dimensions or it is not such a list.
 pub fn short(input_dims: &str) -> Option<String> {
     let Ok(Value::Array(operands)) = serde_json::from_str(input_dims) else {
         return None;
@@ -15,7 +14,6 @@ pub fn short(input_dims: &str) -> Option<String> {
     (!shown.is_empty()).then(|| shown.join(", "))
 }
 
-/// A tensor, or a list of tensors.
 fn operand(of: &Value) -> Option<String> {
     let Value::Array(parts) = of else {
         return None;

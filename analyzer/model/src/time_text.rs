@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Units, longest names first: `ms` ends like `s`.
+/// Longest names first, because `ms` ends with `s`.
 const UNITS: [(&str, i64); 9] = [
     ("min", 60_000_000_000),
     ("ns", 1),
@@ -15,7 +15,7 @@ const UNITS: [(&str, i64); 9] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// Nanoseconds of a time with its unit, such as `250us`, `1.5ms`, `2s` or `10m`. A bare `0` needs no unit.
+/// Parses a time with its unit into nanoseconds, such as `250us`, `1.5ms`, `2s` or `10m`. A bare `0` needs no unit.
 ///
 /// # Errors
 /// The expected form. A bare number could be anything, so it is refused with its likely readings.
@@ -45,7 +45,7 @@ pub fn parse_time(text: &str) -> Result<i64, String> {
     }
 }
 
-/// A length of time above zero, such as `30s` or `500ms`.
+/// Parses a positive duration, such as `30s` or `500ms`.
 ///
 /// # Errors
 /// As of [`parse_time`].

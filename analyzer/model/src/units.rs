@@ -2,27 +2,24 @@
 
 use super::Cell;
 
-/// Unit of a column's values, as the end of its name tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// `_ns`: a time.
+    /// `_ns`.
     Nanoseconds,
     /// `bytes`, `_bytes`.
     Bytes,
     /// `_bytes_per_s`.
     BytesPerSecond,
-    /// `_per_s`: anything else a second.
+    /// `_per_s`, other than bytes.
     PerSecond,
-    /// `_share`: a ratio, shown in per cent.
+    /// `_share`: a ratio, shown in percent.
     Share,
-    /// Names a thing: ids and positions. Digits as they are.
+    /// Ids and positions: shown with all digits.
     Label,
-    /// A plain number.
     None,
 }
 
 impl Unit {
-    /// From the name of a column.
     pub fn from_column(column: &str) -> Unit {
         let ends = |with: &str| column == &with[1..] || column.ends_with(with);
         if ends("_bytes_per_s") {
@@ -47,7 +44,7 @@ impl Unit {
         }
     }
 
-    /// The word in the JSON form; `None` for plain numbers and names.
+    /// Name in JSON; `None` for plain numbers and labels.
     pub fn symbol(self) -> Option<&'static str> {
         match self {
             Unit::Nanoseconds => Some("ns"),
@@ -60,10 +57,8 @@ impl Unit {
     }
 }
 
-/// Text in place of a null.
 pub const NOT_MEASURED: &str = "–";
 
-/// A value for people.
 pub fn show(cell: Cell<'_>, unit: Unit) -> String {
     match (cell, unit) {
         (Cell::Null, _) => NOT_MEASURED.to_owned(),
@@ -108,7 +103,7 @@ fn integer(negative: bool, magnitude: u64, unit: Unit) -> String {
     text
 }
 
-/// A time in nanoseconds, in the unit that leaves one to three digits before the point.
+/// Formats nanoseconds in the unit that leaves one to three digits before the point.
 pub fn duration(ns: f64) -> String {
     let (divisor, unit) = match rounded(ns.abs()) {
         below if below < 1e3 => (1.0, "ns"),
@@ -119,7 +114,8 @@ pub fn duration(ns: f64) -> String {
     format!("{} {unit}", three_digits(ns / divisor))
 }
 
-/// A ratio in per cent, with one decimal; what is not nothing does not look like it, nor what is not all.
+/// Formats a ratio in percent with one decimal. A nonzero ratio does not look like 0, nor an incomplete one like
+/// 100 %.
 pub fn percent(ratio: f64) -> String {
     if ratio < 0.0 && ratio * 100.0 > -0.05 {
         return ">-0.1 %".to_owned();
@@ -127,7 +123,7 @@ pub fn percent(ratio: f64) -> String {
     trueno_plugin::percent(ratio)
 }
 
-/// A number with k, M, G, T (powers of 1000) in front of its unit.
+/// A number with a unit prefix (k, M, G, T, P; powers of 1000).
 pub fn scaled(value: f64, unit: &str) -> String {
     let magnitude = rounded(value.abs());
     let (divisor, prefix) = [(1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
@@ -137,7 +133,7 @@ pub fn scaled(value: f64, unit: &str) -> String {
     format!("{} {prefix}{unit}", three_digits(value / divisor))
 }
 
-/// Whole numbers below a million have all their digits; larger ones k, M, G, T as rates beside them have.
+/// Integers below a million have all digits. Larger ones have prefixes like rates.
 fn plain(value: f64) -> String {
     let magnitude = value.abs();
     if magnitude == 0.0 {
@@ -155,7 +151,7 @@ fn plain(value: f64) -> String {
     three_digits(value)
 }
 
-/// The value as three digits will show it, so that 999.96 µs becomes 1 ms and not 1000 µs.
+/// The value rounded to three digits, so that 999.96 µs becomes 1 ms and not 1000 µs.
 fn rounded(magnitude: f64) -> f64 {
     if magnitude == 0.0 || !magnitude.is_finite() {
         return magnitude;
@@ -164,7 +160,7 @@ fn rounded(magnitude: f64) -> f64 {
     (magnitude / step).round() * step
 }
 
-/// Three significant digits at most; whole numbers stay whole, and what is not 0 is not shown as 0.
+/// At most three significant digits. Integers stay integers, and a nonzero value is not shown as 0.
 fn three_digits(value: f64) -> String {
     let magnitude = rounded(value.abs());
     if value.fract() == 0.0 && magnitude < 1e15 {

@@ -66,7 +66,7 @@ fn values_are_shown_in_the_unit_a_person_would_choose() {
 }
 
 proptest! {
-    /// A shown duration, read back, is the duration to within its last digit.
+    /// A shown duration that is parsed again is exact to within its last digit.
     #[test]
     fn a_shown_duration_is_off_by_less_than_a_percent(ns in 1..10_000_000_000_000_i64) {
         let text = show(Cell::I64(ns), Unit::Nanoseconds);
@@ -77,7 +77,7 @@ proptest! {
         prop_assert!(number.len() <= 5 && number.parse::<f64>().unwrap() >= 1.0);
     }
 
-    /// Whatever the magnitude: what is not 0 does not look like 0.
+    /// At any magnitude, a nonzero value does not look like 0.
     #[test]
     fn what_is_not_zero_is_not_shown_as_zero(digits in 1.0..10.0_f64, exponent in -12..17_i32, unit in 0..3_usize) {
         let unit = [Unit::None, Unit::PerSecond, Unit::Nanoseconds][unit];

@@ -4,19 +4,18 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// Columns of a character.
 fn columns(c: char) -> usize {
     #[cfg(test)]
     tests::MEASURED.set(tests::MEASURED.get() + 1);
     c.width().unwrap_or(0)
 }
 
-/// Columns a text takes: the sum over its characters, so that widths of parts add up.
+/// Width of a text in columns. It is the sum over characters, so that widths of parts add up.
 pub fn measure(text: &str) -> usize {
     text.chars().map(columns).sum()
 }
 
-/// As [`measure`], of a text of at most `max` columns; `None`: it takes more. Looks no further than that.
+/// Like [`measure`], but `None` if the width exceeds `max`. Stops there.
 fn measure_within(text: &str, max: usize) -> Option<usize> {
     let mut used = 0;
     for c in text.chars() {
@@ -28,9 +27,8 @@ fn measure_within(text: &str, max: usize) -> Option<usize> {
     Some(used)
 }
 
-/// The text without control characters: names come from recorded programs and
-/// plugins, and must not be able to move the cursor or change colours.
-/// Besides them: marks that turn text round or end a line, also for programs that read on.
+/// Escapes control characters. Names come from recorded programs and plugins, and must not move the cursor or
+/// change colours. Bidirectional marks and line separators are escaped too, also for programs that read the output.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
@@ -51,7 +49,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Tells whether a character moves, colours, ends or turns what stands around it, or is not seen at all.
+/// Whether a character is invisible, or moves, colours, ends or reverses the text around it.
 pub fn is_hidden(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends = matches!(c, '\u{2028}' | '\u{2029}');
@@ -60,8 +58,7 @@ pub fn is_hidden(c: char) -> bool {
     c.is_control() || turns || ends || is_unseen
 }
 
-/// At most `max` columns: the middle makes way for `…`, since the ends of
-/// kernel names tell more than their middles.
+/// Shortens a text to `max` columns. The middle is replaced by `…`, because the ends of kernel names say more.
 pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     if measure(text) <= max {
         return Cow::Borrowed(text);
@@ -85,7 +82,7 @@ fn take(chars: impl Iterator<Item = char>, max: usize) -> String {
         .collect()
 }
 
-/// `text` with spaces up to `width` columns, at its left or right.
+/// Pads `text` with spaces to `width` columns, on its left if `right_aligned`.
 pub fn pad(text: &str, width: usize, right_aligned: bool) -> String {
     let spaces = " ".repeat(width.saturating_sub(measure(text)));
     if right_aligned {
@@ -95,7 +92,7 @@ pub fn pad(text: &str, width: usize, right_aligned: bool) -> String {
     }
 }
 
-/// Lines of at most `width` columns, broken at spaces where there are any.
+/// Wraps a text at spaces into lines of at most `width` columns.
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
@@ -141,7 +138,7 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A bar of `width` columns for a ratio, in eighths of a column.
+/// A bar for a ratio, `width` columns long, in eighths of a column.
 pub fn bar(ratio: Option<f64>, width: usize) -> String {
     let Some(ratio) = ratio.filter(|ratio| ratio.is_finite()) else {
         return String::new();
@@ -162,7 +159,6 @@ mod tests {
     use proptest::prelude::*;
 
     thread_local! {
-        /// Characters that this thread has measured.
         pub(super) static MEASURED: Cell<usize> = const { Cell::new(0) };
     }
 

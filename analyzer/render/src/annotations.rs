@@ -7,15 +7,12 @@ use trueno_model::width::is_hidden;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// A reason why the build fails.
     Error,
-    /// To be looked at.
     Warning,
-    /// Worth a line.
     Notice,
 }
 
-/// The command, without a line feed.
+/// A GitHub workflow command, without a line feed.
 pub fn github(weight: Weight, title: &str, message: &str) -> String {
     let word = match weight {
         Weight::Error => "error",

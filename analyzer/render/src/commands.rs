@@ -1,15 +1,14 @@
 //! Commands that a report points to: what to type to see the rest.
 
-/// Beginnings of the commands, each word quoted as a shell reads it.
+/// Prefixes of commands, with each word quoted for a shell.
 #[derive(Clone, Debug)]
 pub struct Commands {
-    /// `trueno-analyze report RUN` with the options that decide what is analysed.
     pub report: Vec<String>,
-    /// `trueno-analyze query RUN`; `None` where a query would not see what the report saw, as with `--window`.
+    /// `trueno-analyze query RUN`. `None` if a query would see other data than the report, for example with
+    /// `--window`.
     pub query: Option<Vec<String>>,
-    /// `trueno-analyze info RUN`.
     pub info: Vec<String>,
-    /// False where the options choose plugins by themselves, so that `--plugin-id` cannot be added.
+    /// False if the options already select plugins, so that `--plugin-id` cannot be added.
     pub takes_plugin: bool,
 }
 
@@ -20,7 +19,7 @@ impl Default for Commands {
 }
 
 impl Commands {
-    /// Commands for a run, named by its path, with more words for `report`; nothing is quoted yet.
+    /// Commands for the run at this path, with more words for `report`. Nothing is quoted yet.
     pub fn for_run(run: &str, options: &[String]) -> Self {
         let base = |command: &str| -> Vec<String> {
             let words = ["trueno-analyze", command, run].into_iter();
@@ -36,12 +35,10 @@ impl Commands {
         }
     }
 
-    /// All findings of the report, in full.
     pub(crate) fn findings(&self) -> Vec<String> {
         self.with(&["--findings"])
     }
 
-    /// Everything, each table cut to a few rows.
     pub(crate) fn everything(&self) -> Vec<String> {
         self.with(&["-v"])
     }
@@ -78,7 +75,6 @@ impl Commands {
     }
 }
 
-/// A word as a shell reads it.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./,:=@%+".contains(c);
     let word = trueno_model::width::printable(word);
@@ -88,7 +84,7 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The command in lines of at most `room` columns that a shell reads as one; a word is never broken.
+/// Splits a command into lines of at most `room` columns that a shell reads as one. Words are never broken.
 pub(crate) fn lines(words: &[String], room: usize) -> Vec<String> {
     const NEXT: &str = " \\";
     let mut lines: Vec<String> = Vec::new();

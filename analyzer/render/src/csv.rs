@@ -9,7 +9,7 @@ use trueno_model::Cell;
 use trueno_model::csv::{CsvTexts, field};
 use trueno_plugin::{Column, Table};
 
-/// Writes a heading line and a line a row, each ended by CR LF.
+/// Writes a heading line and one line per row, each ended by CR LF.
 ///
 /// # Errors
 /// Those of `to`.

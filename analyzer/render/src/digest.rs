@@ -18,7 +18,6 @@ use super::header_text;
 use super::json::{AsJson, Row};
 use super::top::Top;
 
-/// The short machine form.
 #[derive(Debug)]
 pub(crate) struct Digest;
 
@@ -83,7 +82,7 @@ fn section(
     }))
 }
 
-/// At most so many rows, of those there are.
+/// Converts at most `rows` rows of a table that has `of`.
 fn table(table: &Table, rows: usize, of: usize) -> io::Result<Value> {
     let heads = table.columns().map(|(name, column)| {
         json!({

@@ -1,6 +1,6 @@
 //! Meaning of columns whose headings are terms of art: tooltips of a page, legend of a full page on a terminal.
 
-/// Explains what a column holds, by its name; `None`: its heading says it.
+/// Explains a column by its name; `None` if its heading is clear.
 pub fn explain(column: &str) -> Option<&'static str> {
     Some(match column {
         "gain_10pct_ns" => "time the whole run would save at most if this took 10 % less time",
@@ -34,6 +34,5 @@ pub fn explain(column: &str) -> Option<&'static str> {
     })
 }
 
-/// Names that `critical_path` gives kinds of lag.
 pub const KINDS: &str = "kind:queue waits behind its stream; kind:launch_delay from call to work; \
                          kind:sync_wait the host waits; kind:gap nothing recorded";

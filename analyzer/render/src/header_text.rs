@@ -12,7 +12,6 @@ use trueno_plugin::agreeing;
 
 use crate::opening::Opening;
 
-/// Lines of the header as name and text, in order.
 pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     let facts = &header.facts;
     let mut lines = vec![
@@ -41,11 +40,10 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// A program gives a few; an imported trace may bring a hundred, which a reader of the report
-/// has no use for.
+/// Values shown. A program records a few, but an imported trace may have a hundred that are of no use to the
+/// reader.
 const MAX_VALUES: usize = 8;
 
-/// Tells whether [`header`] leaves out values.
 pub fn leaves_out_values(header: &Header) -> bool {
     header.facts.values.len() > MAX_VALUES
 }
@@ -74,7 +72,6 @@ fn run(header: &Header) -> String {
     }
 }
 
-/// Additions to the run by another tool, or by a file of one.
 pub fn joined(joined: &Joined) -> String {
     let count = |counts: &BTreeMap<String, u64>| -> String {
         let counts: Vec<String> = counts
@@ -98,7 +95,6 @@ pub fn joined(joined: &Joined) -> String {
     }
 }
 
-/// Ranks of the run, and the way their times came together.
 pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
     let numbers: Vec<u32> = ranks.iter().map(|rank| rank.rank).collect();
     let latest_ns = ranks.iter().map(|rank| rank.offset_ns).max()?;
@@ -208,8 +204,8 @@ fn in_window(header: &HeaderWindow) -> String {
     )
 }
 
-/// Cost of the recorder's own work: its measured cost of one span times the
-/// spans there are, over all threads together; its share is of the wall of all ranks.
+/// Cost of recording: the measured cost of one span times the number of spans, over all threads. Its share is of
+/// the wall time of all ranks.
 fn recorder_cost(header: &Header) -> String {
     match header.facts.cost_ns_per_span {
         Some(cost_ns) if cost_ns.is_finite() => {
@@ -234,7 +230,6 @@ fn recorder_cost(header: &Header) -> String {
     }
 }
 
-/// The few lines that say which run it is.
 pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
     let header = &report.header;
     let mut lines = vec![("run", run(header))];
@@ -252,7 +247,7 @@ pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// Sections that failed, for the head of a report: what they would have found stands nowhere.
+/// Failed sections, for the head of a report, because their results are missing everywhere else.
 pub fn failed(report: &Report) -> Option<String> {
     let all: Vec<String> = report
         .failures()
@@ -271,20 +266,18 @@ pub fn failed(report: &Report) -> Option<String> {
     })
 }
 
-/// Trust in the recording, in one sentence.
 pub struct Trust {
-    /// True if all that happened was recorded and checks hold; `None`: not known.
+    /// Everything was recorded and checks hold; `None` if unknown.
     pub is_sound: Option<bool>,
-    /// True if nothing is missing of what happened; `None`: not known.
+    /// No data is missing; `None` if unknown.
     pub is_complete: Option<bool>,
-    /// The sentence. What is missing from the run is not in it: see [`warning`].
+    /// One sentence. Missing data is not part of it: see [`warning`].
     pub text: String,
 }
 
-/// Reasons that the first line names.
 const MAX_REASONS: usize = 3;
 
-/// The first line of a report of a run that does not hold all that happened; `None`: nothing is known to be missing.
+/// First line of a report of an incomplete run; `None` if nothing is known to be missing.
 pub fn warning(report: &Report) -> Option<String> {
     let facts = &report.header.facts;
     let mut problems = report.problems.iter();
@@ -310,7 +303,6 @@ pub fn warning(report: &Report) -> Option<String> {
     })
 }
 
-/// The first few reasons, and the number of the others.
 fn listed(reasons: &[&str]) -> String {
     let shown = &reasons[..reasons.len().min(MAX_REASONS)];
     let mut text = shown.join("; ");
@@ -321,7 +313,7 @@ fn listed(reasons: &[&str]) -> String {
     width::printable(&text).into_owned()
 }
 
-/// The sentence that a report opens with, behind what is missing from the run.
+/// Opening sentence of a report, which follows the warning about missing data.
 pub fn headline(report: &Report) -> Option<String> {
     let sentence = Opening::new(report).and_then(|opening| opening.sentence());
     match (warning(report), sentence) {
@@ -330,7 +322,7 @@ pub fn headline(report: &Report) -> Option<String> {
     }
 }
 
-/// What is missing from the run, a reason each; empty: nothing is known to be missing.
+/// What is missing from the run, one reason each; empty if nothing is known to be missing.
 pub fn missing(report: &Report) -> Vec<String> {
     match completeness(report) {
         Completeness::Incomplete(reasons) => reasons,
@@ -338,13 +330,12 @@ pub fn missing(report: &Report) -> Vec<String> {
     }
 }
 
-/// A cost of recording that is worth a word.
+/// Smaller shares of recording cost are not mentioned.
 const MIN_COST: f64 = 0.01;
 
-/// Less of the wall is worth a word.
+/// Coverage is mentioned below this share of wall time.
 const LITTLE_COVERAGE: f64 = 0.5;
 
-/// Says how far to trust the recording.
 pub fn trust(report: &Report) -> Trust {
     let facts = &report.header.facts;
     let events = units::show(Cell::U64(facts.rows), Unit::None);
@@ -410,16 +401,14 @@ fn failed_checks(report: &Report) -> usize {
     verdicts.map(failed).sum()
 }
 
-/// Judgement of whether the run holds all that happened.
+/// Whether the run holds everything that happened.
 pub enum Completeness {
     Complete,
-    /// Nothing says otherwise, but not all was counted.
+    /// Nothing suggests a loss, but not everything was counted.
     NotKnown(String),
-    /// Reasons against it.
     Incomplete(Vec<String>),
 }
 
-/// Judges whether the run holds all that happened.
 pub fn completeness(report: &Report) -> Completeness {
     let mut problems = report.problems.iter();
     match report.header.facts.complete {
@@ -430,7 +419,6 @@ pub fn completeness(report: &Report) -> Completeness {
     }
 }
 
-/// Tells that an import left out so much that the run is no whole picture of the program.
 fn is_import_loss(problem: &Problem) -> bool {
     problem.code == IMPORT_LEFT_OUT && problem.is_doubt()
 }
@@ -492,7 +480,6 @@ fn incomplete(report: &Report) -> Vec<String> {
     reasons
 }
 
-/// The end that a recording lacks.
 fn unfinished(report: &Report) -> String {
     let has = |code: &str| report.problems.iter().any(|problem| problem.code == code);
     if has("recording") {
@@ -508,7 +495,6 @@ fn unfinished(report: &Report) -> String {
     }
 }
 
-/// A problem as one line.
 pub fn problem(problem: &Problem) -> String {
     format!("{} ({})", problem.text, problem.code)
 }

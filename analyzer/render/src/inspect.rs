@@ -7,7 +7,7 @@ use trueno_model::{ColumnInfo, Problem, RunFacts, TableInfo, WallSource, units, 
 
 use crate::header_text;
 
-/// Contents of a run and their completeness, in lines of at most `room` columns.
+/// What a run contains and how complete it is, in lines of at most `room` columns.
 pub fn info(facts: &RunFacts, problems: &[Problem], room: usize) -> String {
     let mut page = Page {
         room,
@@ -51,7 +51,6 @@ pub fn info(facts: &RunFacts, problems: &[Problem], room: usize) -> String {
     page.text
 }
 
-/// `info` as JSON: the facts, and `problems`.
 pub fn info_json(facts: &RunFacts, problems: &[Problem]) -> String {
     #[derive(Serialize)]
     struct Info<'a> {
@@ -62,7 +61,7 @@ pub fn info_json(facts: &RunFacts, problems: &[Problem]) -> String {
     pretty(&Info { facts, problems })
 }
 
-/// The published tables with their row counts; with `table`, its columns. `None`: no such table.
+/// The published tables with row counts; with `table`, its columns. `None` if there is no such table.
 pub fn tables(tables: &[TableInfo], table: Option<&str>, room: usize) -> Option<String> {
     let Some(name) = table else {
         return Some(grid(
@@ -107,7 +106,7 @@ fn rows(table: &TableInfo) -> String {
         .map_or_else(|| "-".to_owned(), |rows| rows.to_string())
 }
 
-/// `tables` as JSON: an array of tables; with `table`, that one. `None`: no such table.
+/// `tables` as JSON: an array of tables; with `table`, that one. `None` if there is no such table.
 pub fn tables_json(tables: &[TableInfo], table: Option<&str>) -> Option<String> {
     match table {
         None => Some(pretty(&tables)),
@@ -259,7 +258,6 @@ fn problems_of(problems: &[Problem], page: &mut Page) {
     }
 }
 
-/// Text that grows downwards.
 struct Page {
     room: usize,
     text: String,
@@ -272,7 +270,6 @@ impl Page {
         self.entry(label, value.unwrap_or("not known"));
     }
 
-    /// A label at the left, and text that wraps at its right.
     fn entry(&mut self, label: &str, text: &str) {
         let label = width::shorten(label, Self::LABEL - 1);
         let mut lead = width::pad(&width::printable(&label), Self::LABEL, false);
@@ -284,7 +281,7 @@ impl Page {
     }
 }
 
-/// Rows in aligned columns; those from `right_from` on are numbers. The last column of texts wraps.
+/// Rows in aligned columns. Columns from `right_from` on are numbers. The last text column wraps.
 fn grid(
     room: usize,
     headings: &[&str],

@@ -18,12 +18,9 @@ use super::form::{Layout, ReportForm};
 use super::header_text;
 use super::top::Top;
 
-/// Version of the format.
 pub const MAJOR: u32 = 1;
-/// Minor version; see [`MAJOR`].
 pub const MINOR: u32 = 2;
 
-/// The machine form.
 #[derive(Debug)]
 pub(crate) struct Json;
 
@@ -60,10 +57,9 @@ pub fn write(report: &Report, mut to: impl Write) -> io::Result<()> {
     to.write_all(b"\n")
 }
 
-/// Depth from which on a value stays on one line: rows and columns of tables.
+/// Values at this depth (rows and columns of tables) stay on one line.
 const ONE_LINE_DEPTH: usize = 7;
 
-/// Pretty, but with a row a line.
 struct Lines<'a> {
     pretty: PrettyFormatter<'a>,
     depth: usize,
@@ -138,7 +134,6 @@ struct Version {
     minor: u32,
 }
 
-/// A part of the report, as JSON has it.
 pub(crate) struct AsJson<'a, T>(pub(crate) &'a T);
 
 impl Serialize for AsJson<'_, Report> {
@@ -202,7 +197,6 @@ impl Serialize for AsJson<'_, Header> {
     }
 }
 
-/// Tables of the run by name.
 struct Tables<'a>(&'a [trueno_model::TableFacts]);
 
 impl Serialize for Tables<'_> {
@@ -286,7 +280,7 @@ impl Serialize for AsJson<'_, Table> {
     }
 }
 
-/// Rows, written one by one: a table may have millions.
+/// Serializes rows one by one: a table may have millions.
 struct Rows<'a>(&'a Table);
 
 impl Serialize for Rows<'_> {

@@ -28,7 +28,7 @@ mod view;
 
 pub use form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
 
-/// The forms of a report; the first is the usual one.
+/// All forms of a report. The first is the default.
 pub static FORMS: [&dyn ReportForm; 7] = [
     &terminal::Terminal,
     &markdown::Markdown,

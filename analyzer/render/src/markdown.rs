@@ -12,7 +12,6 @@ use crate::header_text;
 use crate::header_text::Completeness;
 use crate::opening::Opening;
 
-/// The form for a pull request.
 #[derive(Debug)]
 pub(crate) struct Markdown;
 
@@ -36,8 +35,8 @@ impl ReportForm for Markdown {
     }
 }
 
-/// The report as GitHub-flavoured Markdown: figures and the worst findings first, a section that
-/// unfolds per plugin, `top` rows of each table.
+/// GitHub-flavoured Markdown: figures and the worst findings first, then a collapsible section per plugin, with
+/// `top` rows of each table.
 pub fn render(report: &Report, top: usize) -> String {
     let mut out = String::new();
     let title = report.header.facts.title();
@@ -112,7 +111,7 @@ fn holds_back(out: &mut String, top: &Top) {
     }
 }
 
-/// Findings that stay in sight when all sections are folded: three at most, none that is just good to know.
+/// At most three findings that stay visible while sections are folded. Purely informational ones are left out.
 fn most_important(out: &mut String, report: &Report) {
     let all = report.findings();
     let bad: Vec<_> = all
@@ -140,7 +139,6 @@ fn most_important(out: &mut String, report: &Report) {
     }
 }
 
-/// Writing to a string cannot fail.
 fn line(out: &mut String, what: std::fmt::Arguments<'_>) {
     let _ = writeln!(out, "{what}");
 }
@@ -181,7 +179,7 @@ fn section_text(out: &mut String, section: &Section, top: usize) {
     line(out, format_args!("\n</details>"));
 }
 
-/// Summary of a folded section: counts of its findings by kind, or its status.
+/// Summary of a folded section: counts of its findings by severity, or its status.
 fn folded_summary(section: &Section) -> String {
     match section.status {
         SectionStatus::Failed => return ": failed".to_owned(),
@@ -205,7 +203,7 @@ fn folded_summary(section: &Section) -> String {
     }
 }
 
-/// Text within a tag, where Markdown is not read.
+/// Escapes text within an HTML tag, where Markdown is not parsed.
 fn html(plain: &str) -> String {
     crate::chart::escaped(&width::printable(plain))
 }
@@ -286,7 +284,7 @@ fn table_text(out: &mut String, name: &str, view: &View) {
     }
 }
 
-/// Text that shows as itself: nothing in a name starts a table cell, a tag, a link or emphasis.
+/// Escapes text so that nothing in a name starts a table cell, a tag, a link or emphasis.
 pub fn text(plain: &str) -> String {
     let mut shown = String::with_capacity(plain.len());
     for c in width::printable(plain).chars() {

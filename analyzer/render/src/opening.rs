@@ -4,26 +4,23 @@ use trueno_model::units::{self, Unit};
 use trueno_model::{Cell, Report};
 use trueno_plugin::Table;
 
-/// The plugin; its section is the opening.
 pub const PLUGIN: &str = "summary";
 
-/// A kind of device time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Kernels that are no communication.
+    /// Kernels other than communication.
     Computation,
-    /// Communication and no computation.
+    /// Communication without concurrent computation.
     Communication,
-    /// Copies and nothing else.
+    /// Copies without concurrent computation or communication.
     Copy,
     /// Nothing, between the first and the last work.
     Idle,
-    /// Before the first work and after the last.
+    /// Before the first and after the last work.
     Outside,
 }
 
 impl Kind {
-    /// All, in the order of bars.
     pub const ALL: [Self; 5] = [
         Self::Computation,
         Self::Communication,
@@ -32,7 +29,6 @@ impl Kind {
         Self::Outside,
     ];
 
-    /// Column of table `devices`.
     fn column(self) -> &'static str {
         match self {
             Self::Computation => "computation_ns",
@@ -43,7 +39,6 @@ impl Kind {
         }
     }
 
-    /// Class on a page.
     pub fn class(self) -> &'static str {
         match self {
             Self::Computation => "computation",
@@ -54,7 +49,6 @@ impl Kind {
         }
     }
 
-    /// Words for people.
     pub fn name(self) -> &'static str {
         match self {
             Self::Computation => "computation",
@@ -66,7 +60,7 @@ impl Kind {
     }
 }
 
-/// Causes of idle time: column of table `devices`, and words.
+/// Causes of idle time: column of the table `devices`, and description.
 const CAUSES: [(&str, &str); 4] = [
     ("not_asked_ns", "no work queued"),
     ("launching_ns", "being launched"),
@@ -74,37 +68,32 @@ const CAUSES: [(&str, &str); 4] = [
     ("not_known_ns", "cause not known"),
 ];
 
-/// Smaller parts are in the bar alone.
+/// Smaller shares appear only in the bar.
 const MIN_TOLD: f64 = 0.0005;
 
-/// Time of one device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
     /// `gpu0 · NVIDIA H100 · peak 2.09 GB of 85 GB`.
     pub title: String,
-    /// Its name in tables.
     pub place: String,
-    /// Shares of the run; they add up to 1.
+    /// Shares of the run, which add up to 1.
     pub parts: Vec<(Kind, f64)>,
-    /// Parts in words, idle time with its causes; the smallest ones are left out.
+    /// Descriptions of the parts, idle time with its causes. The smallest parts are left out.
     pub words: Vec<(Kind, String)>,
 }
 
 impl Device {
-    /// Share of a kind of time.
     pub fn share(&self, of: Kind) -> f64 {
         let parts = self.parts.iter().filter(|(kind, _)| *kind == of);
         parts.fold(0.0, |sum, (_, share)| sum + share)
     }
 
-    /// Its parts in one line.
     pub fn legend(&self) -> String {
         let words: Vec<&str> = self.words.iter().map(|(_, words)| words.as_str()).collect();
         words.join(" · ")
     }
 }
 
-/// Columns of table `kernels` that a brief page has room for.
 const KERNEL_COLUMNS: [&str; 6] = [
     "kernel",
     "calls",
@@ -114,14 +103,13 @@ const KERNEL_COLUMNS: [&str; 6] = [
     "launched_by",
 ];
 
-/// Section `summary` of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
     tables: &'a [Table],
 }
 
 impl<'a> Opening<'a> {
-    /// The section, if its plugin ran and gave a sentence.
+    /// The section, if its plugin ran and returned a sentence.
     pub fn new(report: &'a Report) -> Option<Self> {
         let section = report.sections.iter().find(|one| one.plugin == PLUGIN)?;
         let opening = Self {
@@ -134,13 +122,13 @@ impl<'a> Opening<'a> {
         self.tables.iter().find(|table| table.name() == name)
     }
 
-    /// A cell of the one row of table `headline`.
+    /// A cell of the table `headline`, which has one row.
     pub fn headline(&self, column: &str) -> Cell<'a> {
         self.table("headline")
             .map_or(Cell::Null, |table| cell(table, column, 0))
     }
 
-    /// A cell of the headline as text; `None`: not measured.
+    /// `None` if not measured.
     pub fn shown(&self, column: &str) -> Option<String> {
         match self.headline(column) {
             Cell::Null => None,
@@ -155,7 +143,6 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// Columns of table `kernels` that people read, if it has rows.
     pub fn kernels(&self) -> Option<Table> {
         let table = self.table("kernels").filter(|table| table.rows() > 0)?;
         let columns = KERNEL_COLUMNS.into_iter();
@@ -164,7 +151,6 @@ impl<'a> Opening<'a> {
         Table::from_columns(table.name(), columns.collect()).ok()
     }
 
-    /// Devices with the time of each.
     pub fn devices(&self) -> Vec<Device> {
         let Some(table) = self.table("devices") else {
             return Vec::new();

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use trueno_model::{Cell, units};
 use trueno_plugin::{Table, TextColumn, agreeing};
 
-/// The column of shares a table is judged by: of wall if it has that, else of
-/// busy, else its first.
+/// The column of shares to judge a table by: of wall time, else of busy time, else the first.
 pub fn column(table: &Table) -> Option<&str> {
     let shares = || {
         table
@@ -22,8 +21,8 @@ pub fn column(table: &Table) -> Option<&str> {
 
 /// `… and 37 more rows, 12.3 % of wall`, for the rows from `shown` on; `None` if there are none.
 ///
-/// Shares of different `lane_kind` or `event` have different denominators and are not
-/// added up: each is named. Null shares are counted, not taken as 0.
+/// Shares of different `lane_kind` or `event` have different denominators, so they are listed separately. Null
+/// shares are counted, not taken as 0.
 pub fn rest(table: &Table, shown: usize) -> Option<String> {
     let hidden = table
         .rows()
@@ -76,7 +75,7 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
     Some(text)
 }
 
-/// Tells whether shares of a column are parts of one whole: gains share time, and an efficiency is each row's own.
+/// Whether shares of a column are parts of one whole. Gains overlap, and an efficiency stands alone.
 fn adds_up(column: &str) -> bool {
     let own = [
         "gain",

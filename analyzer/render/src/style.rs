@@ -3,20 +3,15 @@
 use anstyle::{AnsiColor, Style};
 use trueno_model::{Level, SectionStatus};
 
-/// Meaning of a piece of text; never which colour it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     Heading,
-    /// Of less weight: units of measure, notes, counts of what is left out.
+    /// Secondary: units, notes, counts of what is left out.
     Faint,
-    /// As it should be.
     Good,
     Info,
-    /// Worth acting on.
     Warning,
-    /// Must not be so.
     Error,
-    /// Part of a chart.
     Bar,
 }
 
@@ -40,19 +35,17 @@ impl From<SectionStatus> for Meaning {
     }
 }
 
-/// Paints, or leaves text as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
     coloured: bool,
 }
 
 impl Palette {
-    /// A palette with or without colours.
     pub fn new(coloured: bool) -> Self {
         Palette { coloured }
     }
 
-    /// `text` in the style of `meaning`. Pad first: escape sequences have no width.
+    /// Applies the style of `meaning`. Pad before: escape sequences have no width.
     pub fn paint(self, meaning: Meaning, text: &str) -> String {
         if !self.coloured || text.is_empty() {
             return text.to_owned();

@@ -8,7 +8,6 @@ use trueno_model::{
 };
 use trueno_plugin::Table;
 
-/// A complete run of one second with the given sections.
 pub fn report(sections: Vec<Section>) -> Report {
     let facts = RunFacts {
         imports: Vec::new(),
@@ -61,7 +60,6 @@ pub fn report(sections: Vec<Section>) -> Report {
     }
 }
 
-/// A section that went well.
 pub fn section(plugin: &str, tables: Vec<Table>) -> Section {
     Section {
         plugin: plugin.into(),
@@ -75,7 +73,6 @@ pub fn section(plugin: &str, tables: Vec<Table>) -> Section {
     }
 }
 
-/// A finding with all its parts.
 pub fn finding(severity: Level, title: &str) -> Finding {
     Finding {
         code: "some_code".into(),

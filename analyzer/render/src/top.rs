@@ -4,23 +4,19 @@ use serde::Serialize;
 use trueno_model::{Cell, Report, Section, SectionStatus};
 use trueno_plugin::{Column, Table, counted};
 
-/// The plugin that says it.
 pub const PLUGIN: &str = "bottleneck";
 const TABLE: &str = "top";
-/// Rows of the table that opens a report.
 pub const SHOWN: usize = 3;
 
-/// Verdict on whether anything was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
     Found,
     NothingFound,
-    /// The plugin is not there, was left out or failed: `reason` says so.
+    /// The plugin is missing, was skipped or failed: see `reason`.
     NotJudged,
 }
 
-/// One row of the table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "as the plugin documents its columns")]
 pub struct Line {
@@ -36,23 +32,20 @@ pub struct Line {
     pub code: String,
 }
 
-/// The head of a report; in JSON the key `top`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Top {
-    /// Verdict on whether anything was found.
     pub status: Judged,
-    /// Reason for not judging it.
     pub reason: Option<String>,
     /// The first [`SHOWN`].
     pub findings: Vec<Line>,
-    /// Findings, with those they explain, that are not among them.
+    /// Further findings, including those that a shown one explains.
     pub more: u64,
-    /// Things that could not be judged, in table `not_measurable`; null where nothing was.
+    /// Rows of the table `not_measurable`; null if there is no such table.
     pub not_measurable: Option<u64>,
 }
 
 impl Top {
-    /// False where others than the plugin were asked for: then nothing is said of what holds the run back.
+    /// False if the plugin was not selected: then nothing is said about bottlenecks.
     pub fn is_asked(report: &Report) -> bool {
         let mut sections = report.sections.iter();
         sections.any(|section| section.plugin == PLUGIN)
@@ -106,7 +99,8 @@ impl Top {
         }
     }
 
-    /// All findings, each with whether it stands below one that it explains, that explains it, or that it is a part of.
+    /// All findings. True if a finding is listed below one that it explains, that explains it, or that contains
+    /// it.
     pub fn all(report: &Report) -> Vec<(Line, bool)> {
         let section = report.sections.iter().find(|one| one.plugin == PLUGIN);
         let Some(table) = section.and_then(|section| table(section, "bottlenecks")) else {
@@ -127,7 +121,6 @@ impl Top {
         lines.collect()
     }
 
-    /// Text in its place where there are no lines.
     pub fn none(&self) -> String {
         match (self.status, &self.reason) {
             (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),
@@ -138,7 +131,7 @@ impl Top {
         }
     }
 
-    /// Checks without the data they need, if there are any: table `not_measurable` names them.
+    /// Checks that lacked data, if there are any: see the table `not_measurable`.
     pub fn lacking(&self) -> Option<String> {
         let checks = self.not_measurable.filter(|checks| *checks > 0)?;
         Some(format!(
@@ -152,7 +145,7 @@ fn table<'a>(section: &'a Section, name: &str) -> Option<&'a Table> {
     section.tables.iter().find(|table| table.name() == name)
 }
 
-/// The rows of a table; a column that is not there is empty.
+/// A missing column gives empty cells.
 fn lines(table: &Table) -> Vec<Line> {
     let column = |name: &str| -> Option<&Column> { table.column(name).ok() };
     let text = |name: &str, row: usize| match column(name).map(|column| Cell::at(column, row)) {

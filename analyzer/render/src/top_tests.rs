@@ -95,7 +95,7 @@ fn what_was_not_judged_is_not_called_fine() {
     );
 }
 
-/// With -v the page opens with all findings, those of a group below the one that speaks for it.
+/// With -v the page opens with all findings. Members of a group are below their representative.
 #[test]
 fn a_full_page_lists_all_findings() {
     let all = Table::build("bottlenecks")

@@ -7,12 +7,9 @@ use trueno_plugin::{Column, Table};
 
 use super::share;
 
-/// Names of kernels and functions in a view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
-    /// As people read them.
     Short,
-    /// As they were recorded.
     Recorded,
 }
 
@@ -25,7 +22,7 @@ impl Names {
     }
 }
 
-/// Short names of a column: of all its rows, so that they do not depend on how many are shown.
+/// Shortened names of a column. They depend on all rows, so that they do not change with the number of shown rows.
 pub(crate) fn display_names(column: &Column) -> DisplayNames {
     match column {
         Column::Text(texts) => DisplayNames::new(texts.iter().flatten()),
@@ -35,38 +32,29 @@ pub(crate) fn display_names(column: &Column) -> DisplayNames {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewColumn {
-    /// Name of the table's column.
     pub name: String,
-    /// Heading above it.
     pub heading: String,
     pub right_aligned: bool,
-    /// Cells, one a shown row.
     pub cells: Vec<String>,
 }
 
-/// A table as text, not yet fitted to a width.
 #[derive(Clone, Debug, PartialEq)]
 pub struct View {
-    /// Columns in the table's order.
     pub columns: Vec<ViewColumn>,
     /// Text columns with one value in all rows, as `lane kind: host`.
     pub constant: Vec<String>,
     /// Columns without a value in any row.
     pub not_measured: Vec<String>,
-    /// Name of the column that bars belong to, and the ratios.
     pub bars: Option<(String, Vec<Option<f64>>)>,
-    /// Sum of the rows beyond the shown ones.
     pub rest: Option<String>,
     pub rows: usize,
 }
 
 impl View {
-    /// The first `top` rows, names of functions in short.
     pub fn new(table: &Table, top: usize) -> View {
         Self::with_names(table, top, Names::Short)
     }
 
-    /// The first `top` rows.
     pub fn with_names(table: &Table, top: usize, names: Names) -> View {
         let rows = table.rows().min(top);
         let mut view = View {
@@ -128,7 +116,7 @@ fn view_column(name: &str, column: &Column, rows: usize, names: Names) -> ViewCo
     }
 }
 
-/// The one value of a text column of several rows.
+/// The value of a text column that is equal in all of several rows.
 fn constant(column: &Column) -> Option<&str> {
     let Column::Text(column) = column else {
         return None;
@@ -137,14 +125,14 @@ fn constant(column: &Column) -> Option<&str> {
     (column.len() > 1 && column.iter().all(|value| value == Some(first))).then_some(first)
 }
 
-/// Points in time, which three digits would make equal.
+/// Points in time, which would look equal with three digits.
 fn is_position(name: &str) -> bool {
     ["start_ns", "end_ns", "time_ns"]
         .iter()
         .any(|end| name == *end || name.ends_with(&format!("_{end}")))
 }
 
-/// All in one unit, so that they can be compared line by line.
+/// All in one unit, so that they can be compared.
 fn positions(column: &Column, rows: usize) -> Vec<String> {
     let at = |row: usize| Cell::at(column, row).number();
     let largest = (0..rows)
@@ -176,7 +164,7 @@ pub fn heading(name: &str) -> String {
     format!("{}{end}", stem.replace('_', " "))
 }
 
-/// `10pct_ns`, the gain if a name took 10 % less time, is `if 10 % faster`.
+/// The heading of `10pct_ns`, the gain if a name took 10 % less time, is `if 10 % faster`.
 fn gain_heading(rest: &str) -> Option<String> {
     let (percent, kind) = rest.split_once("pct_")?;
     let condition = match percent {

@@ -13,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 
 use crate::token::Token;
 
-/// Own scripts and styles only, and nothing of others.
+/// Allows only our own scripts and styles.
 const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-/// A report has its scripts and styles in it, and may do nothing but draw: it has no origin, and fetches nothing.
+/// A report contains its scripts and styles, and may only draw: it has no origin and fetches nothing.
 const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
     style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
@@ -27,7 +27,7 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    /// Requests to this port that have the token.
+    /// Accepts requests to this port that have the token.
     pub(crate) fn new(token: Token, port: u16) -> Self {
         let hosts = ["127.0.0.1", "localhost"].map(|name| format!("{name}:{port}"));
         Self {
@@ -40,7 +40,6 @@ impl Access {
         self.hosts.iter().any(|own| host.eq_ignore_ascii_case(own))
     }
 
-    /// The reason to refuse a request.
     fn refusal(&self, uri: &Uri, headers: &HeaderMap) -> Option<&'static str> {
         let named = uri.authority().map(|authority| authority.as_str());
         let mut hosts = headers.get_all(header::HOST).iter();
@@ -68,7 +67,7 @@ impl Access {
     }
 }
 
-/// Refuses, or goes on; the answer has its headers either way.
+/// Refuses a request or passes it on. The response always gets the security headers.
 pub(crate) async fn check(State(access): State<Access>, request: Request, next: Next) -> Response {
     let refused = access.refusal(request.uri(), request.headers());
     let mut response = match refused {
@@ -98,7 +97,6 @@ pub(crate) async fn check(State(access): State<Access>, request: Request, next: 
     response
 }
 
-/// The policy of a page that is shown within ours.
 pub(crate) fn frame_policy() -> (HeaderName, HeaderValue) {
     let policy = HeaderValue::from_static(FRAME_POLICY);
     (header::CONTENT_SECURITY_POLICY, policy)

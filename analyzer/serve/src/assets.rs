@@ -2,7 +2,7 @@
 
 pub(crate) const PAGE: &str = include_str!("../assets/page.html");
 pub(crate) const STYLE: &str = include_str!("../assets/page.css");
-/// Its scripts, in the order they are read.
+/// Scripts in loading order.
 const SCRIPTS: [&str; 7] = [
     include_str!("../assets/show.js"),
     include_str!("../assets/view.js"),
@@ -13,7 +13,6 @@ const SCRIPTS: [&str; 7] = [
     include_str!("../assets/page.js"),
 ];
 
-/// The scripts as one file.
 pub(crate) fn script() -> String {
     SCRIPTS.join("\n")
 }

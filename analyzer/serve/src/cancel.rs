@@ -10,12 +10,11 @@ struct Inner {
     ends: Vec<End>,
 }
 
-/// Tells work that its client has gone.
 #[derive(Clone, Default)]
 pub struct Cancel(Arc<Mutex<Inner>>);
 
 impl Cancel {
-    /// Runs `end` once nobody waits any more; at once where that is so already.
+    /// Runs `end` once the client is gone, immediately if it already is.
     pub fn on_cancel(&self, end: impl FnOnce() + Send + 'static) {
         let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if inner.is_cancelled {
@@ -26,7 +25,6 @@ impl Cancel {
         }
     }
 
-    /// Tells that nobody waits any more.
     pub fn is_cancelled(&self) -> bool {
         let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         inner.is_cancelled
@@ -41,13 +39,12 @@ impl Cancel {
         ends.into_iter().for_each(|end| end());
     }
 
-    /// Cancels when it is dropped: with the answer that a client waits for.
+    /// Cancels when dropped, together with the response that a client waits for.
     pub(crate) fn when_dropped(&self) -> CancelOnDrop {
         CancelOnDrop(self.clone())
     }
 }
 
-/// Cancels when it is dropped.
 pub(crate) struct CancelOnDrop(Cancel);
 
 impl Drop for CancelOnDrop {

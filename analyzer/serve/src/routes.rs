@@ -18,12 +18,11 @@ use crate::cancel::Cancel;
 use crate::refusal::Refusal;
 use crate::timeline::WindowRequest;
 
-/// Bytes of a query, at most.
 const MAX_BODY_BYTES: usize = 64 << 10;
 
 type Shared = Arc<dyn Answers>;
 
-/// All addresses, behind the check of who asks.
+/// All routes, behind the check of the token.
 pub(crate) fn routes(answers: Shared, access: Access) -> Router {
     Router::new()
         .route("/{token}/", get(page))
@@ -57,7 +56,7 @@ async fn script() -> Response {
     of_type("text/javascript; charset=utf-8", assets::script())
 }
 
-/// Asks on a thread that may wait; what panics there is an answer too.
+/// Runs on a thread that may block. A panic becomes an error response.
 async fn on_blocking_thread<T: Send + 'static>(
     answers: Shared,
     ask: impl FnOnce(&dyn Answers) -> Result<T, Refusal> + Send + 'static,
@@ -104,7 +103,6 @@ struct WindowQuery {
     from: i64,
     until: i64,
     pixels: u32,
-    /// Numbers of lanes, with commas between.
     lanes: String,
 }
 
@@ -192,7 +190,6 @@ async fn made_page(State(answers): State<Shared>, Query(of): Query<PageQuery>) -
     }
 }
 
-/// Bytes that are sent without a copy.
 struct PageBytes(Arc<Vec<u8>>);
 
 impl AsRef<[u8]> for PageBytes {

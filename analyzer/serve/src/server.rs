@@ -9,10 +9,8 @@ use crate::answers::Answers;
 use crate::routes;
 use crate::token::Token;
 
-/// A reason why there is no server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The port is taken, or may not be had.
     #[error(
         "port {port} of 127.0.0.1 is not available: {source} (hint: --port 0 picks a free one)"
     )]
@@ -22,7 +20,6 @@ pub enum ServeError {
     Start(#[from] io::Error),
 }
 
-/// A server that listens and has not begun to answer.
 pub struct Server {
     listener: TcpListener,
     token: Token,
@@ -30,7 +27,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens on 127.0.0.1 alone; port 0 is a free one.
+    /// Listens on 127.0.0.1 only. Port 0 picks a free one.
     ///
     /// # Errors
     /// The port is taken, or the system has no randomness.
@@ -46,12 +43,11 @@ impl Server {
         })
     }
 
-    /// Address of the page, with the token.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token.text())
     }
 
-    /// Answers from a thread of its own, as long as the process lives.
+    /// Answers on a thread of its own until the process ends.
     ///
     /// # Errors
     /// There can be no such thread.

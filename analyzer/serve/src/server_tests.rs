@@ -8,7 +8,7 @@ use crate::{
     Answers, Cancel, Page, PageState, QueryRequest, QueryRows, Refusal, RunState, Server, State,
 };
 
-/// Answers that are known, and a query that ends only when nobody waits for it.
+/// Fixed answers, and a query that only ends when it is cancelled.
 struct Fake {
     begun: Mutex<Sender<()>>,
     cancelled: Mutex<Sender<()>>,
@@ -60,7 +60,7 @@ impl Answers for Fake {
     }
 }
 
-/// The server's host and path, and what tells that the endless query has begun and has ended.
+/// The server's host and path, and receivers for the start and the end of the endless query.
 fn served() -> (String, String, Receiver<()>, Receiver<()>) {
     let server = Server::bind(0).unwrap();
     let address = server.address();

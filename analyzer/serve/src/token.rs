@@ -3,18 +3,17 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-/// Random bytes of a token.
 const BYTES: usize = 16;
 
-/// A secret of one server, new with each start.
+/// A server's secret, new with each start.
 #[derive(Clone)]
 pub(crate) struct Token(String);
 
 impl Token {
-    /// Reads a new one from the system's source of randomness.
+    /// Reads random bytes from the system.
     ///
     /// # Errors
-    /// There is none.
+    /// The system has no source of randomness.
     pub(crate) fn random() -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         File::open("/dev/urandom")?.read_exact(&mut bytes)?;
@@ -23,12 +22,11 @@ impl Token {
         ))
     }
 
-    /// As it stands in the address.
     pub(crate) fn text(&self) -> &str {
         &self.0
     }
 
-    /// Compares in a time that does not depend on where the texts differ.
+    /// Compares in constant time.
     pub(crate) fn is(&self, given: &str) -> bool {
         let (own, given) = (self.0.as_bytes(), given.as_bytes());
         let differing = own.iter().zip(given).fold(0, |sum, (a, b)| sum | (a ^ b));

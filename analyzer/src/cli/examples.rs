@@ -1,6 +1,6 @@
 //! Examples in the help of each command. A test parses every line that begins with the program's name.
 
-/// Below `trueno-analyze --help`.
+/// Shown below `trueno-analyze --help`.
 pub(super) const ROOT: &str = "\
 Examples:
   Try it on a small run that comes with the program:
@@ -133,7 +133,6 @@ pub(super) const EXPORT_DOT: &str = "\
 Examples:
   trueno-analyze export dot decode.run --depth 4 -o decode.dot";
 
-/// An example of an exporter that writes one file.
 pub(super) fn export_to_file(exporter: &str) -> String {
     let ending = match exporter {
         "chrome" => "json.gz",

@@ -7,7 +7,7 @@ use trueno_host::plugin::OwnOutput;
 use trueno_model::{Report, Severity};
 use trueno_render::annotations::{Weight, github};
 
-/// Findings of a report: errors are what fails the build, notices what is of low severity.
+/// Prints an annotation for each finding: an error if it fails the build, a notice if its severity is low.
 pub(super) fn findings(report: &Report, fail_on: Option<Severity>) {
     for rated in report.rated() {
         let fails = rated.is_failure || fail_on.is_some_and(|least| rated.severity >= least);
@@ -29,7 +29,7 @@ pub(super) fn findings(report: &Report, fail_on: Option<Severity>) {
     }
 }
 
-/// Assertions that do not hold, or cannot be measured.
+/// Prints an annotation for each assertion that does not hold or cannot be measured.
 pub(super) fn outcomes(outcomes: &[Outcome], run: &str) {
     for outcome in outcomes {
         let weight = match outcome.status {

@@ -15,7 +15,7 @@ const OPENER: &str = if cfg!(target_os = "macos") {
 /// Opens an address in the user's browser.
 ///
 /// # Errors
-/// The reason why there is no browser to open it in.
+/// Why no browser can be opened.
 pub(super) fn open(address: &str) -> Result<(), String> {
     if !has_display() {
         return Err("there is no display (hint: set DISPLAY, or BROWSER)".to_owned());
@@ -23,7 +23,7 @@ pub(super) fn open(address: &str) -> Result<(), String> {
     start(address).map_err(|error| format!("{OPENER}: {error}"))
 }
 
-/// Without a display, the opener would start a browser for terminals, which has none here.
+/// Without a display, the opener would start a text-mode browser, which cannot show the page.
 fn has_display() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(target_os = "macos")

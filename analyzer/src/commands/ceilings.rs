@@ -7,7 +7,7 @@ use serde::Deserialize;
 use trueno_engine::run::Run;
 use trueno_format::{Ceiling, device_property};
 
-/// Ceilings of one processor or GPU; what else such a file tells is not needed here.
+/// Ceilings of one processor or GPU. Other fields of the file are ignored.
 #[derive(Deserialize)]
 struct Measured {
     gpu: Option<Gpu>,
@@ -19,7 +19,7 @@ struct Gpu {
     name: String,
 }
 
-/// A processor's file holds one, a file of GPUs a list.
+/// A processor's file holds one object, a file of GPUs a list.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Document {
@@ -27,8 +27,7 @@ enum Document {
     All(Vec<Measured>),
 }
 
-/// Gives a run the ceilings of these files: those of a processor as they are, those of a GPU to every device of the
-/// run with the same name.
+/// Adds the ceilings in these files to a run. Those of a GPU apply to every device of the run with the same name.
 pub fn give(run: &mut Run, files: &[PathBuf]) -> anyhow::Result<()> {
     if files.is_empty() {
         return Ok(());
@@ -95,7 +94,6 @@ fn read(file: &Path) -> anyhow::Result<Vec<Measured>> {
     }
 }
 
-/// Names of devices, each once.
 fn named(devices: &[(u32, &str)]) -> String {
     let mut names: Vec<&str> = devices.iter().map(|device| device.1).collect();
     names.sort_unstable();

@@ -15,22 +15,18 @@ use trueno_render::chart::{self, Scene, flame};
 
 use super::stderr::Stderr;
 
-/// Parts wanted beside a report.
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
-    /// Rows that findings rest on.
     pub(super) evidence: bool,
     pub(super) timeline: bool,
 }
 
 impl Beside {
-    /// Tells whether anything is.
     pub(super) fn is_any(self) -> bool {
         self.evidence || self.timeline
     }
 }
 
-/// Read from the run once, for both.
 pub(super) struct Charts {
     timeline: Option<Timeline>,
     stacks: StackPictures,
@@ -38,8 +34,8 @@ pub(super) struct Charts {
 }
 
 impl Charts {
-    /// Reads what ran when, and what findings rest on. What cannot be read is a problem of the report, which is
-    /// written without it.
+    /// Reads the timeline, the stacks and the evidence of findings. If one cannot be read, the report gets a
+    /// problem and is written without it.
     pub(super) fn gather(
         run: &Run,
         report: &mut Report,
@@ -97,22 +93,19 @@ impl Charts {
         charts
     }
 
-    /// The timeline, where it could be read.
     pub(super) fn timeline(&self) -> Option<&Timeline> {
         self.timeline.as_ref()
     }
 
-    /// Stacks of functions, where they were sampled.
     pub(super) fn stacks(&self) -> &[StackPicture] {
         &self.stacks.pictures
     }
 
-    /// Rows and places of findings.
     pub(super) fn evidence(&self) -> &Evidence {
         &self.evidence
     }
 
-    /// Writes `PLUGIN.N-title.svg` and `.png` for each chart, and the stacks of the run; also their paths.
+    /// Writes `PLUGIN.N-title.svg` and `.png` for each chart, and the stacks of the run. Returns their paths.
     pub(super) fn write(&self, report: &Report, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
         let mut files = Vec::new();
         for section in &report.sections {
@@ -136,7 +129,6 @@ impl Charts {
     }
 }
 
-/// Writes `NAME.svg` and `NAME.png`; also their paths.
 pub(super) fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<Vec<PathBuf>> {
     let contents = [
         ("svg", scene.svg_file()?.into_bytes()),
@@ -152,7 +144,6 @@ pub(super) fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<Vec
     Ok(files)
 }
 
-/// A title as a part of a file's name.
 fn plain(title: &str) -> String {
     let keep = |c: char| {
         if c.is_ascii_alphanumeric() {

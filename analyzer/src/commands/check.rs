@@ -16,7 +16,6 @@ use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{CheckArgs, CheckFormat};
 
-/// Checks, prints, and judges.
 pub fn check(
     args: &CheckArgs,
     palette: Palette,

@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Lets the child end when this thread does, however the server ends. The thread must wait for the child.
+/// Terminates the child when this thread ends, even if the server is killed. The thread must wait for the child.
 pub(super) fn end_with_this_thread(command: &mut Command) {
     #[cfg(target_os = "linux")]
     {

@@ -16,9 +16,8 @@ use super::stderr::Stderr;
 use crate::cli::{Cli, Engine, ReportArgs};
 use crate::project::with_project;
 
-/// Name of the command.
 const CLUSTER: &str = "trueno-cluster";
-/// Arguments of a report that parts do not depend on: the job and the cluster, where the report goes, and its looks.
+/// Arguments of a report that do not affect parts: the job and the cluster, outputs, and formatting.
 const NOT_OF_PARTS: [&str; 23] = [
     "run",
     "parts",
@@ -45,12 +44,10 @@ const NOT_OF_PARTS: [&str; 23] = [
     "together",
 ];
 
-/// Parts that a cluster has made.
 pub(super) struct MadeElsewhere {
     folder: PathBuf,
-    /// Parts in the folder by then.
+    /// Parts in the folder when the cluster had finished.
     parts: usize,
-    /// All parts are there.
     is_all: bool,
 }
 
@@ -59,10 +56,10 @@ struct Summary {
     not_kept: Vec<u32>,
 }
 
-/// Has the cluster of a report make the parts of its ranks; `None`: it has no cluster.
+/// Has the cluster of a report compute the parts of its ranks; `None` if the report uses no cluster.
 ///
 /// # Errors
-/// There is no folder of parts, or no command; the cluster did not make them.
+/// There is no folder of parts or no command, or the cluster failed.
 pub(super) fn make_parts(
     args: &ReportArgs,
     run: &Run,
@@ -111,7 +108,7 @@ pub(super) fn make_parts(
 }
 
 impl MadeElsewhere {
-    /// Says so where parts were made here after all.
+    /// Warns if parts were computed here although the cluster had computed all of them.
     pub(super) fn doubt(&self, stderr: &Stderr) {
         let own = count(&self.folder).saturating_sub(self.parts);
         if self.is_all && own > 0 {
@@ -123,7 +120,6 @@ impl MadeElsewhere {
     }
 }
 
-/// Parts in a folder of parts; what cannot be listed has none.
 fn count(folder: &Path) -> usize {
     let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_part = |path: &Path| path.extension().is_some_and(|ending| ending == "arrow");
@@ -136,7 +132,7 @@ fn count(folder: &Path) -> usize {
     .count()
 }
 
-/// Runs the command: ranks with parts that it could not keep.
+/// Runs the command. Returns the ranks whose parts it could not save.
 fn summary(command: &mut Command, stderr: &Stderr) -> anyhow::Result<Vec<u32>> {
     let ended = Ended::of(command, "", stderr)?;
     let summary = serde_json::from_slice::<Summary>(&ended.stdout);
@@ -150,16 +146,14 @@ fn summary(command: &mut Command, stderr: &Stderr) -> anyhow::Result<Vec<u32>> {
     }
 }
 
-/// The command once it has ended.
 pub(super) struct Ended {
     status: ExitStatus,
     stdout: Vec<u8>,
-    /// Its error, as it said it last.
     cause: String,
 }
 
 impl Ended {
-    /// Runs the command with this on its standard input; what it says besides its error is passed on.
+    /// Runs the command with `stdin` as its input, and forwards its messages except the error.
     ///
     /// # Errors
     /// It cannot be run.
@@ -186,7 +180,6 @@ impl Ended {
         })
     }
 
-    /// Its error, where it failed.
     pub(super) fn succeeded(&self) -> anyhow::Result<()> {
         let Self { status, cause, .. } = self;
         match status.success() {
@@ -197,7 +190,6 @@ impl Ended {
     }
 }
 
-/// Passes on what the command says, and gives what it says last: its error.
 fn cause(child: &mut Child, stderr: &Stderr) -> String {
     let mut cause = String::new();
     let lines = child
@@ -215,7 +207,7 @@ fn cause(child: &mut Child, stderr: &Stderr) -> String {
     cause.trim_end().to_owned()
 }
 
-/// The command beside this one, or else in PATH.
+/// Path of the command: next to this program, or else in PATH.
 pub(super) fn program() -> anyhow::Result<PathBuf> {
     let own = env::current_exe()?;
     let beside = own.parent().map(Path::to_owned);
@@ -230,7 +222,7 @@ pub(super) fn program() -> anyhow::Result<PathBuf> {
     })
 }
 
-/// Flags as they were typed, or as a project file gave them, without those that parts do not depend on.
+/// Flags from the command line and the project file that affect parts.
 fn flags_of_parts() -> anyhow::Result<Vec<String>> {
     let folder = env::current_dir().unwrap_or_default();
     let arguments = with_project(Cli::command(), env::args_os().collect(), &folder)?;
@@ -270,7 +262,7 @@ fn flags(report: &ArgMatches) -> anyhow::Result<Vec<String>> {
     Ok(flags)
 }
 
-/// Ranks as the command reads them: `0-15,17`.
+/// Ranks in the form that the command reads: `0-15,17`.
 fn ranges(ranks: &[u32]) -> String {
     let runs = ranks.chunk_by(|one, next| one.checked_add(1) == Some(*next));
     let shown = runs.filter_map(|run| match run {
@@ -308,7 +300,6 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// A new flag of reports is passed on unless it is listed, and what is listed is there.
     #[test]
     fn what_is_not_passed_on_is_an_argument() {
         let mut command = Cli::command();

@@ -18,10 +18,9 @@ use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
 
-/// Columns of the page where there is no terminal: all columns have room.
+/// Width of the page without a terminal: wide enough for all columns.
 const ELSEWHERE: u16 = 100;
 
-/// Compares, prints, and judges.
 pub fn compare(
     args: &CompareArgs,
     palette: Palette,
@@ -140,7 +139,7 @@ pub fn compare(
     Ok(code(&comparison, args, stderr))
 }
 
-/// Rows of a run whose operators are compared without being asked for.
+/// Runs with more rows do not have their operators compared by default.
 const MAX_ROWS: u64 = 4_000_000;
 
 fn has_operators(when: CompareOperators, member: &Member, stderr: &Stderr) -> bool {
@@ -158,13 +157,13 @@ fn has_operators(when: CompareOperators, member: &Member, stderr: &Stderr) -> bo
     }
 }
 
-/// Runs a side without which a difference may be one of the machine.
+/// With fewer runs on each side, a difference may be noise of the machine.
 const RUNS_A_SIDE: usize = 3;
 
-/// Names that a warning lists.
 const GONE_LISTED: usize = 3;
 
-/// Names that only the base has can be neither slower nor faster: a renamed or merged kernel is no regression.
+/// Warns of names that only the base has. They count neither as slower nor as faster, so a renamed or merged kernel
+/// is no regression.
 fn warn_of_gone(comparison: &Comparison, stderr: &Stderr) {
     let rows = comparison.counts.iter();
     let gone: Vec<String> = rows

@@ -13,7 +13,6 @@ use super::stderr::Stderr;
 use super::to_stdout;
 use crate::cli::{Cli, Command, DemoArgs};
 
-/// A file of a run, by its path in the run's folder.
 type File = (&'static str, &'static [u8]);
 
 macro_rules! files {

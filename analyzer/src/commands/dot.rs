@@ -16,16 +16,13 @@ use super::stderr::Stderr;
 use super::tree::{Item, Tree, TreeOptions};
 use crate::cli::DotArgs;
 
-/// Columns of a name; the whole one is in the tooltip.
+/// Longest name in a node; the tooltip has the full name.
 const NAME: usize = 48;
-/// Nodes of a picture, where the depth is not given.
 const FIT_NODES: usize = 150;
-/// Launch shapes of one node.
 const SHAPES: usize = 2;
 const CRITICAL: &str = "#c2410c";
 const QUIET: &str = "#94a3b8";
 
-/// Writes the graph. No row at all is exit code 3.
 pub fn dot(args: &DotArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.output.as_deref())?;
     let look = GraphInput::open(
@@ -60,10 +57,9 @@ pub fn dot(args: &DotArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
     Ok(exit::FINE)
 }
 
-/// Edges between the nodes that are shown: from, to, kind, to how many.
+/// Edges between shown nodes: (from, to, kind) to their number.
 type Edges = BTreeMap<(usize, usize, u32), u64>;
 
-/// Writing to a string cannot fail, so the results below are dropped.
 fn text(look: &GraphInput, tree: &Tree) -> String {
     let graph = &look.graph;
     let (edges, unseen) = edges(graph, tree);
@@ -153,7 +149,6 @@ fn head(look: &GraphInput, tree: &Tree, unseen: u64) -> String {
     lines.join("\n")
 }
 
-/// The edges between rows that are shown, and how many others there are.
 fn edges(graph: &Graph, tree: &Tree) -> (Edges, u64) {
     let mut places = vec![usize::MAX; graph.len()];
     for (at, item) in tree.items.iter().enumerate() {
@@ -255,7 +250,7 @@ fn lines(graph: &Graph, item: &Item, title: String, group: Option<&Group>) -> St
     lines.join("\n")
 }
 
-/// A text as Graphviz reads it: its own escapes and those of HTML are names' plain characters.
+/// Quotes a text for Graphviz, so that its own escapes and HTML in names stay plain characters.
 fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

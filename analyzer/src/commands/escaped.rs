@@ -6,13 +6,12 @@ use std::io::{self, Write};
 
 use trueno_model::width::is_hidden;
 
-/// The most bytes of a character.
 const MAX_CHAR_BYTES: usize = 4;
 
 /// Writes UTF-8 with hidden characters escaped; line ends and tabs stay.
 pub struct Escaped<W: Write> {
     to: W,
-    /// The first bytes of a character whose others have not come yet.
+    /// First bytes of a character that is not complete yet.
     begun: Vec<u8>,
 }
 

@@ -19,7 +19,6 @@ use super::stderr::Stderr;
 use super::{dot, otlp, parquet};
 use crate::cli::{ExportCommand, FileExport};
 
-/// Writes a run in another format.
 pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let (exporter, path, output) = match command {
         ExportCommand::File(FileExport { exporter, args }) => (*exporter, &args.run, &args.output),
@@ -84,7 +83,8 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
     Ok(run)
 }
 
-/// No name and no time in the head: the same run gives the same bytes. Events are put together on a thread of their own.
+/// Writes no name and no time into the gzip header, so the same run gives the same bytes. Events are formatted on a
+/// thread of their own.
 fn gzip(run: &Run, exporter: &dyn Exporter, to: &mut dyn Write) -> Result<Written, ExportError> {
     let mut packed = GzBuilder::new().write(to, Compression::default());
     let written = thread::scope(|scope| {
@@ -107,11 +107,10 @@ fn gzip(run: &Run, exporter: &dyn Exporter, to: &mut dyn Write) -> Result<Writte
     Ok(written)
 }
 
-/// Bytes that are handed over at once.
 const HANDED_BYTES: usize = 1 << 18;
 const WAITING_WRITES: usize = 4;
 
-/// Some writes. Each stays one: where they end decides how they are compressed.
+/// A batch of writes. Their boundaries are preserved, because they affect how the bytes are compressed.
 #[derive(Default)]
 struct Writes {
     bytes: Vec<u8>,
@@ -129,7 +128,6 @@ impl Writes {
     }
 }
 
-/// Hands what is written to the thread that compresses.
 struct Handed {
     writes: Writes,
     send: SyncSender<Writes>,

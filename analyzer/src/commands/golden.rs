@@ -13,7 +13,6 @@ use super::stderr::Stderr;
 use super::stdout::{page_width, to_stdout};
 use crate::cli::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 
-/// Saves, lists or shows.
 pub fn golden(command: &GoldenCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     match command {
         GoldenCommand::Save(args) => save(args, runs, stderr),
@@ -63,7 +62,7 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     Ok(exit::FINE)
 }
 
-/// `decode.run` becomes `decode.golden.json` in the working directory.
+/// Default output path: `decode.run` becomes `decode.golden.json` in the working directory.
 fn place(run: &Path) -> anyhow::Result<PathBuf> {
     let whole = std::fs::canonicalize(run).unwrap_or_else(|_| run.to_owned());
     let Some(stem) = whole.file_stem() else {

@@ -11,26 +11,23 @@ use super::search::gather;
 use super::stderr::Stderr;
 use crate::cli::GraphArgs;
 
-/// Rows of a run from on which memory is dearer than time: graph and path are made one after the other.
+/// Runs with more rows compute graph and path one after the other to save memory.
 const SIDE_BY_SIDE_ROWS: u64 = 4_000_000;
 
-/// The graph of a run, and what is known of it.
 pub struct GraphInput {
     pub run: Run,
     pub graph: Graph,
-    /// `None`: not asked for, or not found.
+    /// `None` if it was not requested or not found.
     pub critical: Option<Critical>,
-    /// Finds the path that was put off.
+    /// Set if the path was put off: the plugins to find it with.
     later: Option<Registry>,
 }
 
-/// Parts that not all of them need.
 #[derive(Clone, Copy, Default)]
 pub struct Want {
     pub edges: bool,
-    /// Slack of rows.
     pub slack: bool,
-    /// True: the path of a large run, and slack, can wait until [`GraphInput::find_path`].
+    /// If set, the path and slack of a large run are left to [`GraphInput::find_path`].
     pub path_later: bool,
 }
 
@@ -96,7 +93,6 @@ impl GraphInput {
         })
     }
 
-    /// A graph without a path, that cannot be found later either.
     #[cfg(test)]
     pub fn of_graph(run: Run, graph: Graph) -> GraphInput {
         GraphInput {
@@ -107,12 +103,10 @@ impl GraphInput {
         }
     }
 
-    /// True if the critical path was put off.
     pub fn can_find_path(&self) -> bool {
         self.later.is_some()
     }
 
-    /// Marks the critical path that was put off, with slack.
     pub fn find_path(&mut self) -> Result<(), String> {
         if let Some(registry) = self.later.take() {
             let path = trueno_graph::path(&self.run, &registry, true)?;
@@ -121,7 +115,7 @@ impl GraphInput {
         Ok(())
     }
 
-    /// Filter that keeps only some of the rows; it must fit one.
+    /// Compiles `--name`. Errors if nothing matches.
     pub fn filter(&self, only: Option<&str>) -> anyhow::Result<Option<Filter>> {
         let Some(text) = only else { return Ok(None) };
         let filter = Filter::new(&self.graph, text);
@@ -144,7 +138,6 @@ impl GraphInput {
         self.run.facts()
     }
 
-    /// Text behind the number of rows.
     pub fn completeness(&self) -> &'static str {
         match self.facts().complete {
             Some(true) => "",
@@ -155,7 +148,7 @@ impl GraphInput {
         }
     }
 
-    /// Rows without times of their own, in words; `None`: there are none.
+    /// Numbers of rows without usable times, in words; `None` if there are none.
     pub fn untimed(&self) -> Option<String> {
         let mut counts = [0_u64; 4];
         for timing in self.graph.timings() {

@@ -22,7 +22,6 @@ use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::ImportArgs;
 
-/// Makes a run of other profilers' files and reports the outcome of their records.
 pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let files = runs.with_standard_input(&args.files)?;
     import_files(&args.with_files(files), runs, stderr).map_err(|error| runs.shown_in(error))

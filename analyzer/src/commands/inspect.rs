@@ -11,7 +11,6 @@ use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{InfoArgs, TablesArgs};
 
-/// Lists the published tables, or the columns of one.
 pub fn tables(args: &TablesArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let run = runs.open(&args.run)?;
@@ -41,7 +40,6 @@ pub fn tables(args: &TablesArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Re
     Ok(exit::FINE)
 }
 
-/// Says what a run holds and how complete it is.
 pub fn info(args: &InfoArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let run = runs.open(&args.run)?;

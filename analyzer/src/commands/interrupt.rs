@@ -12,16 +12,16 @@ use trueno_model::exit;
 
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCHER: Once = Once::new();
-/// Who is told of an interrupt in place of ending by it.
+/// If set, an interrupt is sent here and does not end the process.
 static CATCHER: Mutex<Option<Sender<()>>> = Mutex::new(None);
 
-/// A file larger than the shell allows (`ulimit -f`) is an error of writing, which is told, and not the end of the process.
+/// Makes exceeding the file size limit (`ulimit -f`) a write error. By default SIGXFSZ kills the process.
 pub(super) fn file_sizes_are_errors() {
     // Where that fails the process ends as it would without.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
 }
 
-/// A file that somebody cuts while it is read ends the command in words, and with the code of what cannot be analysed.
+/// Reports an error and exits if a memory-mapped file is truncated while it is read (SIGBUS).
 pub(super) fn cut_files_are_told() {
     const WORDS: &[u8] = b"error: a file was cut while it was read: one of the run, or a plugin's library (hint: try \
 again; a run that is copied, or a plugin that is built, is read when that is done)\n";
@@ -36,11 +36,11 @@ again; a run that is copied, or a plugin that is built, is read when that is don
     let _ = unsafe { signal_hook::low_level::register(libc::SIGBUS, end) };
 }
 
-/// A folder or file that goes when the process is interrupted while this lives.
+/// A file or folder that is removed if the process is interrupted while this value lives.
 pub(super) struct RemovedOnInterrupt(PathBuf);
 
 impl RemovedOnInterrupt {
-    /// Watches from now on; it need not be there yet.
+    /// The file need not exist yet.
     pub(super) fn new(folder: &Path) -> Self {
         folders().push(folder.to_owned());
         WATCHER.call_once(watch);
@@ -54,18 +54,16 @@ impl Drop for RemovedOnInterrupt {
     }
 }
 
-/// Waits for an interrupt.
 pub(super) struct Interrupted(Receiver<()>);
 
 impl Interrupted {
-    /// Returns when the process is interrupted.
     pub(super) fn wait(&self) {
         // Where no watch can be kept nothing is ever sent, and the signal ends the process.
         let _ = self.0.recv();
     }
 }
 
-/// From now on an interrupt does not end the process, but a wait for it.
+/// From now on an interrupt wakes [`Interrupted::wait`] and does not end the process.
 pub(super) fn caught() -> Interrupted {
     let (send, receive) = mpsc::channel();
     *CATCHER.lock().unwrap_or_else(PoisonError::into_inner) = Some(send);
@@ -77,8 +75,8 @@ fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends the process as the signal would have, once the folders are gone. Where no watch can
-/// be kept the folder stays, under a name that says what it is.
+/// Removes the folders on a signal, then ends the process as the signal would have. If no watch can be set up, the
+/// folders stay, under a name that says what they are.
 fn watch() {
     let heeded: Vec<i32> = [SIGINT, SIGTERM].into_iter().filter(is_heeded).collect();
     let Ok(mut signals) = Signals::new(heeded) else {
@@ -115,7 +113,7 @@ fn watch() {
         .spawn(watch);
 }
 
-/// A job in the background of a script is started with interrupts ignored: that stays so.
+/// A script starts background jobs with interrupts ignored; that stays so.
 fn is_heeded(signal: &i32) -> bool {
     // SAFETY: an all-zero `sigaction` is a valid value of a plain C struct.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };

@@ -6,8 +6,9 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Path of `.<name>.<doing>-<process>-<start>-<random>` beside `place`; those of processes that are gone are removed.
-/// The start tells the process from another one that was given its number later; nobody can put a link at a random name.
+/// Path of `.<name>.<doing>-<process>-<start>-<random>` in the folder of `place`. Leftovers of processes that have
+/// ended are removed. The start time tells a process from a later one with the same id. The random part keeps
+/// others from placing a link there in advance.
 pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
     let name = place.file_name().unwrap_or_default();
     let mut begin = OsString::from(".");
@@ -26,11 +27,10 @@ pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
     place.with_file_name(begin)
 }
 
-/// A process of this system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     id: libc::pid_t,
-    /// Its begin, in the system's own count; `None`: not known.
+    /// Start time in the unit of the system; `None` if unknown.
     start: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Process {
         }
     }
 
-    /// The process in the name of a file or folder of ours.
+    /// The process in the name of one of our files or folders.
     fn named(name: &OsStr, begin: &OsStr) -> Option<Process> {
         let name = name
             .as_encoded_bytes()
@@ -72,7 +72,7 @@ impl Process {
     }
 }
 
-/// The begin of a process, in ticks since the system did; `None`: this system does not say.
+/// Start time of a process in ticks since boot; `None` if the system does not report it.
 fn start_of(process: libc::pid_t) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field is a name in brackets, which may hold anything; the start is the twenty-second.

@@ -61,13 +61,13 @@ use trueno_model::exit;
 
 use crate::cli::{Cli, Command, PluginsCommand};
 
-/// Doors for fuzzing, and no part of the interface.
+/// Entry points for fuzzing, not part of the interface.
 #[doc(hidden)]
 pub mod fuzzing {
     pub use super::import::nsys_parquet::import as import_nsys_parquet;
 }
 
-/// Runs a command line; the exit code.
+/// Runs a command line and returns the exit code.
 ///
 /// # Errors
 /// Nothing could be analysed (exit code 2), or standard output was closed.

@@ -12,7 +12,6 @@ use super::search::linked;
 use super::stdout::to_stdout;
 use crate::cli::{Lang, NewArgs};
 
-/// Makes the folder, and says what to do next.
 pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
     scaffold::check_name(&args.name)?;
     let executable = std::env::current_exe().and_then(std::fs::canonicalize).ok();

@@ -10,10 +10,9 @@ use trueno_model::width::printable;
 
 use crate::cli::Setting;
 
-/// Options by plugin and key.
 pub type Options = BTreeMap<String, Map<String, Value>>;
 
-/// Those of the file, then those of the command line; the last of several of one key holds.
+/// Options from the file and the command line. The command line wins, and the last of several values for one key.
 pub fn gather(file: Option<&Path>, set: &[Setting]) -> anyhow::Result<Options> {
     let mut options = match file {
         Some(file) => read(file)?,
@@ -73,7 +72,7 @@ fn to_json(value: toml::Value) -> Result<Value, &'static str> {
     })
 }
 
-/// Asks the plugins, before anything of a run is read.
+/// Checks the options with the plugins, before the run is read.
 ///
 /// # Errors
 /// A plugin that tells its options has no such one, or refuses a value. A plugin that is not there is told of

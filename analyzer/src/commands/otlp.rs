@@ -9,7 +9,6 @@ use trueno_plugin::counted;
 use super::stderr::Stderr;
 use crate::cli::{OtlpArgs, OtlpCompression};
 
-/// The collector that was typed, or that the environment names.
 pub fn endpoint(args: &OtlpArgs) -> Result<Endpoint, ExportError> {
     let mut endpoint = match args.endpoint.as_deref() {
         Some(url) if !url.is_empty() => Endpoint::new(url, &args.headers)?,
@@ -22,7 +21,6 @@ pub fn endpoint(args: &OtlpArgs) -> Result<Endpoint, ExportError> {
     Ok(endpoint)
 }
 
-/// Sends the spans of a run, and says how many were taken.
 pub fn push(
     run: &Run,
     endpoint: &Endpoint,

@@ -17,17 +17,14 @@ use super::leftovers;
 use super::stderr::Stderr;
 use super::stdout::on_terminal;
 
-/// Bytes that are written to a file at once.
 const WRITE_BYTES: usize = 1 << 17;
 
-/// The files that a command reads and writes: none of them may be two at once.
+/// The files that a command reads and writes. The same file must not appear twice.
 pub struct Files {
-    /// The flag of each, and where it lies.
     named: Vec<(String, PathBuf)>,
 }
 
 impl Files {
-    /// Those that are read, as far as they were given.
     pub fn read<'a>(inputs: impl IntoIterator<Item = (&'a str, Option<&'a Path>)>) -> Files {
         let given = inputs.into_iter().filter_map(|(flag, path)| {
             let place = place(path?).ok()?;
@@ -38,7 +35,7 @@ impl Files {
         }
     }
 
-    /// Opens `path` to be written; `-` is standard output.
+    /// Opens `path` for writing; `-` is standard output.
     pub fn write(&mut self, flag: &str, path: &Path) -> anyhow::Result<Output> {
         if path == Path::new("-") {
             return Ok(Output::Stdout);
@@ -65,32 +62,27 @@ impl Files {
     }
 }
 
-/// Where an output may hold characters that a terminal obeys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Raw {
     Never,
-    /// In texts of JSON, where an escape means the same.
+    /// Hidden characters become JSON escapes, which mean the same.
     Json,
-    /// Anywhere: another program reads it, and a terminal gets escapes.
+    /// The bytes are written unchanged for another program. On a terminal they are escaped.
     Data,
 }
 
-/// A file or standard output, ready to be written.
 pub enum Output {
-    /// `-`.
     Stdout,
-    /// A device or a pipe, or a file in a folder in which no other can be made.
+    /// A device, a pipe, or a file in a folder where no other file can be created.
     InPlace {
-        /// The path as given.
         path: PathBuf,
-        /// Its content is what it was before.
+        /// Its old content is still there.
         file: File,
     },
-    /// Any other file.
     Beside(Beside),
 }
 
-/// A file that is written beside its place; gone when dropped before it is whole.
+/// A temporary file next to its target, removed if it is dropped before it is complete.
 pub struct Beside {
     path: PathBuf,
     place: PathBuf,
@@ -149,12 +141,11 @@ impl Drop for Beside {
 }
 
 impl Output {
-    /// Opens what `-o` names; standard output when it was not given.
     pub fn open(path: Option<&Path>) -> anyhow::Result<Output> {
         path.map_or(Ok(Output::Stdout), |path| Files::read([]).write("-o", path))
     }
 
-    /// The colours for what is written there: those of standard output, and none in a file.
+    /// The palette for this output: colours on standard output only.
     pub fn palette(&self, on_stdout: Palette) -> Palette {
         if self.is_stdout() {
             on_stdout
@@ -163,18 +154,17 @@ impl Output {
         }
     }
 
-    /// Replaces the content by this text.
     pub fn text(self, text: &str, stderr: &Stderr) -> anyhow::Result<()> {
         self.replace(stderr, |to| to.write_all(text.as_bytes()))
     }
 
-    /// Replaces the content by a result: JSON without a hidden character, or text that is safe as it is.
+    /// Replaces the content by a result: JSON with hidden characters escaped, or text that is already safe.
     pub fn result(self, text: &str, is_json: bool, stderr: &Stderr) -> anyhow::Result<()> {
         let is_raw = if is_json { Raw::Json } else { Raw::Never };
         self.replace_raw(stderr, is_raw, |to| to.write_all(text.as_bytes()))
     }
 
-    /// As [`Self::replace`], of what may hold any character.
+    /// Like [`Self::replace`], for content that may hold any character.
     pub fn replace_raw(
         self,
         stderr: &Stderr,
@@ -196,7 +186,6 @@ impl Output {
         })
     }
 
-    /// Tells whether it is standard output.
     pub fn is_stdout(&self) -> bool {
         matches!(self, Output::Stdout)
     }
@@ -240,7 +229,7 @@ impl Output {
     }
 }
 
-/// The real path; of a file that is not there yet, the one it would have.
+/// The real path; for a new file, the path that it will have.
 fn place(path: &Path) -> io::Result<PathBuf> {
     match fs::canonicalize(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -257,7 +246,8 @@ fn place(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// A run is what was recorded and nothing else: a file of its own would be damaged, and another one be taken for a part of it.
+/// A run holds only recorded files. Writing into one would damage it, or add a file that is mistaken for a part of
+/// it.
 fn not_in_a_run(flag: &str, path: &Path, place: &Path) -> anyhow::Result<()> {
     match place.ancestors().skip(1).find(|folder| is_run(folder)) {
         Some(run) => bail!(
@@ -269,7 +259,6 @@ fn not_in_a_run(flag: &str, path: &Path, place: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// A folder for CSV files, made if it is not there.
 pub fn folder(flag: &str, path: &Path) -> anyhow::Result<()> {
     if let Ok(place) = place(path) {
         not_in_a_run(flag, path, &place.join("file"))?;

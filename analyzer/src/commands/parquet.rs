@@ -14,7 +14,6 @@ use super::staging::Staging;
 use super::stderr::Stderr;
 use crate::cli::ParquetArgs;
 
-/// Writes a run as a run of Parquet files, or a job as tables for databases.
 pub(super) fn export(run: &Run, parquet: &ParquetArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     let args = &parquet.args;
     if args.output == Path::new("-") {
@@ -35,7 +34,7 @@ pub(super) fn export(run: &Run, parquet: &ParquetArgs, stderr: &Stderr) -> anyho
 /// Writes the tables of a job into a folder for databases.
 ///
 /// # Errors
-/// It holds no ranks; something else is there; see [`trueno_export::ExportError`].
+/// The run is not a job, or the folder contains something else; see [`trueno_export::ExportError`].
 pub(super) fn write_tables(
     run: &Run,
     output: &Path,
@@ -48,7 +47,7 @@ pub(super) fn write_tables(
     })
 }
 
-/// Writer of a run into an empty folder, which says how many rows it has written since it said so last.
+/// Writes a run into an empty folder. The callback receives the number of rows written since its last call.
 type Write<'a> = &'a dyn Fn(&Run, &Path, &mut dyn FnMut(u64)) -> anyhow::Result<()>;
 
 fn make(run: &Run, target: Staging, stderr: &Stderr, write: Write<'_>) -> anyhow::Result<()> {
@@ -61,7 +60,7 @@ fn make(run: &Run, target: Staging, stderr: &Stderr, write: Write<'_>) -> anyhow
     target.keep(stderr)
 }
 
-/// A plain run becomes one folder of tables, ranks a folder `rank=<n>` each.
+/// A plain run becomes one folder of tables; a job becomes one folder `rank=<n>` per rank.
 fn write(run: &Run, to: &Path, progress: &mut dyn FnMut(u64)) -> anyhow::Result<()> {
     let ranks = run.ranks();
     if ranks.is_empty() {
@@ -80,7 +79,7 @@ fn write(run: &Run, to: &Path, progress: &mut dyn FnMut(u64)) -> anyhow::Result<
     Ok(())
 }
 
-/// The new run takes the place of what is there: not of its source, nor of what that lies in.
+/// Rejects an output that is the source run, contains it or lies in it: the export replaces what is there.
 fn keep_apart(run: &Path, output: &Path) -> anyhow::Result<()> {
     let Ok(run) = fs::canonicalize(run) else {
         return Ok(());
@@ -99,7 +98,6 @@ fn keep_apart(run: &Path, output: &Path) -> anyhow::Result<()> {
     }
 }
 
-/// Rows, on a terminal only.
 fn bar(rows: u64, stderr: &Stderr) -> ProgressBar {
     if !io::stderr().is_terminal() || stderr.is_quiet() {
         return ProgressBar::hidden();

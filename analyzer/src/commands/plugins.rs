@@ -19,7 +19,7 @@ use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::ListArgs;
 
-/// Lists all libraries with their status. None at all is exit code 2.
+/// Lists all plugin libraries with their status. Exit code 2 if there are none.
 pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let search = search(&args.plugins);
@@ -87,21 +87,20 @@ struct Row<'a> {
     summary: Option<&'a str>,
     build: Option<&'a str>,
     inputs: Vec<InputRow<'a>>,
-    /// Way over the ranks of a job.
+    /// How its results over the ranks of a job are combined.
     over_ranks: Option<&'static str>,
-    /// Origin, shown with -v.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     runs: Option<&'static str>,
-    /// `None` with -v: it does not tell.
+    /// `None` with -v means that the plugin does not list its options.
     #[serde(skip_serializing_if = "Option::is_none")]
     options: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tables: Option<Vec<TableRow>>,
 }
 
-/// A table, as it was given over a small run.
+/// A table that the plugin wrote for a small run.
 #[derive(Clone, Serialize)]
 struct TableRow {
     name: String,
@@ -168,7 +167,7 @@ fn status(status: &Status) -> (&'static str, Option<String>) {
     }
 }
 
-/// The tables of each plugin. Only a run shows them, so one is recorded; it is its own baseline.
+/// The tables of each plugin. They are only known from a run, so one is recorded and used as its own baseline.
 fn tables(registry: &Registry) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>> {
     let sample = Sample::record().map_err(|why| anyhow::anyhow!(why))?;
     let run = Run::open(&sample.run())?;
@@ -194,7 +193,7 @@ fn tables(registry: &Registry) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>
         .collect())
 }
 
-/// Lines of at most `room` columns; what goes on stands below what began, and a bit further in.
+/// Wraps a text to `room` columns. Continuation lines are indented a bit further.
 fn wrapped(text: &str, room: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -213,7 +212,6 @@ fn wrapped(text: &str, room: usize) -> String {
     out
 }
 
-/// Writing to a string cannot fail, so the results below are dropped.
 fn text(registry: &Registry, rows: Vec<Row<'_>>, verbose: u8, palette: Palette) -> String {
     let mut out = String::new();
     for (entry, row) in registry.entries.iter().zip(rows) {

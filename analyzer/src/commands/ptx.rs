@@ -14,7 +14,7 @@ use super::runs::Runs;
 use super::stderr::Stderr;
 use crate::cli::PtxArgs;
 
-/// Prints a source. None recorded is exit code 3.
+/// Prints a PTX source. Exit code 3 if none was recorded.
 pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let run = runs.open(&args.run)?;

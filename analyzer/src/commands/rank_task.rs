@@ -19,9 +19,8 @@ use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::{Cli, Command, RankTaskArgs, ReportArgs};
 
-/// Longest task that is read.
 const MAX_TASK_BYTES: u64 = 16 << 20;
-/// Flags of a report that say where it goes: a task has nothing to show.
+/// Output flags of a report. A task must not have them.
 const OUTPUTS: [&str; 9] = [
     "--json",
     "--markdown",
@@ -37,18 +36,16 @@ const OUTPUTS: [&str; 9] = [
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Task {
-    /// The folder of ranks.
     job: PathBuf,
-    /// Ranks to make parts of.
     ranks: BTreeSet<u32>,
-    /// The folder of parts, that of `report --parts`.
+    /// The folder of parts, as in `report --parts`.
     parts: PathBuf,
-    /// Flags of the report, as `--plugin-id` or `--set`: the same as there.
+    /// Flags of the report, such as `--plugin-id` or `--set`.
     #[serde(default)]
     report: Vec<String>,
 }
 
-/// Makes the parts, and says on standard output how far they are.
+/// Computes the parts and prints progress on standard output.
 pub(super) fn rank_task(
     args: &RankTaskArgs,
     runs: &Runs<'_>,
@@ -109,7 +106,6 @@ fn read(file: Option<&Path>) -> anyhow::Result<Task> {
     Ok(task)
 }
 
-/// The report that the parts are for.
 fn report_args(task: &Task) -> anyhow::Result<ReportArgs> {
     let is_output = |flag: &&String| {
         let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);

@@ -11,7 +11,7 @@ use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::{RecoverArgs, TextFormat};
 
-/// Recovers a run; exit code 1 when something that was recorded is missing.
+/// Recovers a run. Exit code 1 if something that was recorded is missing.
 pub fn recover(args: &RecoverArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     let is_json = args.json || args.format == TextFormat::Json;
     let recovered = recover_run(&args.run, args.output.as_deref(), &mut |step| {
@@ -69,13 +69,11 @@ pub fn recover(args: &RecoverArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     })
 }
 
-/// Warns of what is lost.
 fn tell(problems: &[Problem], stderr: &Stderr) {
     let errors = problems.iter().filter(|p| p.severity == Level::Error);
     errors.for_each(|problem| stderr.warn(&problem.text));
 }
 
-/// A run that was not touched.
 fn ended(args: &RecoverArgs, state: RunState) -> String {
     let run = args.run.display().to_string();
     let how = match state {
@@ -96,7 +94,6 @@ fn pretty(value: &serde_json::Value) -> String {
     format!("{value:#}\n")
 }
 
-/// Writing to a string cannot fail, so the results below are dropped.
 fn text(recovery: &Recovery) -> String {
     let mut out = String::new();
     let run = recovery.run.display().to_string();

@@ -22,7 +22,6 @@ use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::ReportArgs;
 
-/// Makes the report and writes it.
 pub fn report(
     args: &ReportArgs,
     palette: Palette,
@@ -107,23 +106,21 @@ pub fn report(
     Ok(code)
 }
 
-/// A form of the report, and the place it goes to.
 type Destination = (&'static dyn ReportForm, Output);
 
-/// Places of the report, opened before the work starts.
+/// Outputs of the report. They are opened before the work starts, so that errors come early.
 struct Outputs {
-    /// Those of `--json`, `--markdown`, `--html`, `--card` and `--sarif`.
     files: Vec<Destination>,
     pdf: Option<(Browser, Output)>,
-    /// That of `--format` and `-o`; `None`: the others take its place.
+    /// The output of `--format` and `-o`; `None` if the other outputs replace it.
     page: Option<Destination>,
 }
 
 impl Outputs {
-    /// Opens all of them.
+    /// Opens all outputs.
     ///
     /// # Errors
-    /// One cannot be written, or is a file that the report reads; two want standard output.
+    /// One cannot be written, or is a file that the report reads; two use standard output.
     fn open(args: &ReportArgs) -> anyhow::Result<Self> {
         let inputs = [
             ("--reference", args.reference.as_deref()),
@@ -209,7 +206,6 @@ impl Outputs {
     }
 }
 
-/// Runs the plugins, and warns of what went wrong.
 fn analysed(args: &ReportArgs, setup: &ReportSetup, stderr: &Stderr) -> anyhow::Result<Report> {
     let part_cache = setup.part_cache(args)?;
     let elsewhere = cluster::make_parts(args, &setup.run, stderr)?;
@@ -234,8 +230,7 @@ fn analysed(args: &ReportArgs, setup: &ReportSetup, stderr: &Stderr) -> anyhow::
     Ok(report)
 }
 
-/// What a run that was finished when the report began has of files that changed since: tables may have been read in part from
-/// those before, and in part from those after.
+/// Problem of a finished run whose files changed during the report. Its tables may mix old and new rows.
 fn changed_meanwhile(setup: &ReportSetup) -> Option<Problem> {
     const SHOWN: usize = 3;
     if setup.run.facts().state == RunState::Recording {
@@ -263,7 +258,6 @@ fn changed_meanwhile(setup: &ReportSetup) -> Option<Problem> {
     })
 }
 
-/// Says on standard error why a gate does not pass.
 fn say_why(report: &Report, fail_on: Severity, code: u8, stderr: &Stderr) {
     if code == exit::CHECK_FAILED {
         for Rated {
@@ -286,7 +280,7 @@ fn say_why(report: &Report, fail_on: Severity, code: u8, stderr: &Stderr) {
     }
 }
 
-/// In full with `-v`, and for plugins that were chosen by name.
+/// Full detail with `-v`, or if plugins were selected by name.
 fn detail(args: &ReportArgs, stderr: &Stderr) -> Detail {
     let by_name = !args.only.is_empty() || args.compare_backends;
     if args.findings {
@@ -300,7 +294,6 @@ fn detail(args: &ReportArgs, stderr: &Stderr) -> Detail {
     }
 }
 
-/// Writes a file for each table; also their paths.
 fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for section in &report.sections {

@@ -22,25 +22,19 @@ use super::search::gather;
 use super::stderr::Stderr;
 use crate::cli::ReportArgs;
 
-/// The plugin that compares backends.
 const ROOFLINE: &str = "roofline";
-/// The plugin that knows the work of operators.
 const OPERATORS: &str = "operators";
-/// The plugin that predicts.
 const CRITICAL_PATH: &str = "critical_path";
-/// The plugin that `--parallel` is for.
+/// The plugin that `--parallel` applies to.
 const STRAGGLERS: &str = "stragglers";
 
 pub(super) struct ReportSetup {
     pub(super) run: Run,
-    /// Its files when it was opened.
     pub(super) files: FilesAtOnce,
     baseline: Option<Opened>,
     reference: Option<Opened>,
-    /// The plugins there are.
     pub(super) registry: Registry,
     selection: PluginSelection,
-    /// Categories for names that have none.
     pub(super) categories: CategoryRules,
     options: BTreeMap<String, Map<String, Value>>,
 }
@@ -91,7 +85,6 @@ impl ReportSetup {
         })
     }
 
-    /// The report to make.
     pub(super) fn request<'a>(
         &'a self,
         args: &ReportArgs,
@@ -116,10 +109,10 @@ impl ReportSetup {
         }
     }
 
-    /// The folder of parts, if one is named.
+    /// The folder of parts, if given.
     ///
     /// # Errors
-    /// The run has no ranks; a file that parts depend on cannot be read; there can be no such folder.
+    /// The run has no ranks; a file that parts depend on cannot be read; the folder cannot be created.
     pub(super) fn part_cache(&self, args: &ReportArgs) -> anyhow::Result<Option<PartCache>> {
         let Some(folder) = &args.parts else {
             return Ok(None);
@@ -145,7 +138,6 @@ fn warn_of_refused(registry: &Registry, stderr: &Stderr) {
     }
 }
 
-/// Options of plugins, from all flags that set some.
 fn options_of(
     args: &ReportArgs,
     selection: &mut PluginSelection,
@@ -189,7 +181,7 @@ fn options_of(
     Ok(options)
 }
 
-/// A requested prediction is shown, whatever else is.
+/// Selects the critical path plugin if a prediction was requested, whatever else is selected.
 fn select_critical_path(selection: &mut PluginSelection) -> anyhow::Result<()> {
     anyhow::ensure!(
         !selection.skip.iter().any(|skip| skip == CRITICAL_PATH),
@@ -201,7 +193,7 @@ fn select_critical_path(selection: &mut PluginSelection) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The run to compare with; several only where a plugin can tell them apart.
+/// The baseline. Several runs are allowed only if a plugin can distinguish them.
 fn baseline(args: &ReportArgs, runs: &Runs<'_>) -> anyhow::Result<Option<Opened>> {
     Ok(match args.baseline.as_slice() {
         [] => None,

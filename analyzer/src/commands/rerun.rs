@@ -8,7 +8,8 @@ use trueno_render::commands::{Commands, quoted};
 
 use crate::cli::{Cli, ReportArgs};
 
-/// Flags that decide the form of a report, where it goes and what is said of it; the run has a place of its own.
+/// Flags that do not affect the analysis: form and output of the report. The run is listed because it is printed
+/// separately.
 const NOT_OF_ANALYSIS: [&str; 23] = [
     "annotations",
     "card",
@@ -35,7 +36,7 @@ const NOT_OF_ANALYSIS: [&str; 23] = [
     "width",
 ];
 
-/// Flags that `query` takes as well, with the same meaning.
+/// Flags that `query` has too, with the same meaning.
 const OF_QUERIES: [&str; 15] = [
     "allow_unsafe_plugins",
     "baseline",
@@ -54,7 +55,7 @@ const OF_QUERIES: [&str; 15] = [
     "set",
 ];
 
-/// The commands for the report that this process was started for.
+/// Commands that reproduce parts of the current report.
 pub(super) fn commands(args: &ReportArgs) -> Commands {
     let run = args.run.display().to_string();
     let typed = Cli::command().try_get_matches_from(env::args_os());
@@ -79,7 +80,6 @@ pub(super) fn commands(args: &ReportArgs) -> Commands {
     commands
 }
 
-/// A flag as it was typed.
 struct Typed {
     id: String,
     words: Vec<String>,
@@ -99,7 +99,7 @@ fn with_flags(run: &str, flags: &[Typed]) -> Commands {
     commands
 }
 
-/// Flags that decide what is analysed; those of a project file are taken again by themselves.
+/// Flags that affect the analysis. Those from a project file are left out: a new command reads them again.
 fn flags(report: &ArgMatches) -> Vec<Typed> {
     let mut command = Cli::command();
     command.build();
@@ -173,7 +173,7 @@ mod tests {
         assert!(commands.query.is_none());
     }
 
-    /// A flag with another name would be passed on, or be lost.
+    /// Every listed flag exists, so that a renamed one is noticed.
     #[test]
     fn the_flags_that_are_listed_are_there() {
         let mut command = Cli::command();

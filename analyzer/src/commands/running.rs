@@ -13,21 +13,19 @@ use trueno_model::units;
 
 use super::stderr::Stderr;
 
-/// Nobody wonders before.
+/// Shorter work shows nothing.
 const SHOWN_AFTER: Duration = Duration::from_secs(2);
 const EVERY: Duration = Duration::from_millis(500);
 
-/// The plugins that run, and since when.
 type Begun = Arc<Mutex<BTreeMap<String, Instant>>>;
 
-/// Shows them until it is dropped.
 pub(super) struct Running {
     begun: Begun,
     shown: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl Running {
-    /// Of these plugins; shows nothing where nobody looks.
+    /// Shows nothing if standard error is not a terminal, or if plugins in this process may write to it.
     pub(super) fn new(registry: &Registry, stderr: &Stderr) -> Running {
         let begun = Begun::default();
         // What a plugin writes in this process would go where the line is drawn.
@@ -62,13 +60,11 @@ impl Running {
         }
     }
 
-    /// A plugin begins.
     pub(super) fn begin(&self, id: &str) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.insert(id.to_owned(), Instant::now());
     }
 
-    /// It has ended.
     pub(super) fn end(&self, id: &str) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.remove(id);
@@ -84,7 +80,6 @@ impl Drop for Running {
     }
 }
 
-/// Time limits that were given, by plugin.
 fn limits(registry: &Registry) -> BTreeMap<String, Duration> {
     let plugins = registry.plugins.iter();
     let of = plugins.filter_map(|plugin| match &plugin.execution {
@@ -94,7 +89,6 @@ fn limits(registry: &Registry) -> BTreeMap<String, Duration> {
     of.collect()
 }
 
-/// The line, once one of them runs for long.
 fn line<'a>(
     running: impl Iterator<Item = (&'a String, Duration)>,
     limits: &BTreeMap<String, Duration>,

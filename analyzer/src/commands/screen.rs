@@ -6,30 +6,24 @@ use std::sync::{Mutex, Once, PoisonError};
 
 use super::terminal_modes;
 
-/// Other screen, no cursor; and back.
+/// Switches to the alternate screen and hides the cursor; [`LEAVE`] reverts it.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE: &str = "\x1b[0m\x1b[2J\x1b[?25h\x1b[?1049l";
 const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
-/// The signal that came; 0: none.
+/// The signal that was caught; 0 for none.
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
-/// State of the terminal before it was taken.
 static BEFORE: Mutex<Option<libc::termios>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// The signal that would have ended the program, since signals are caught.
 pub(super) fn signal() -> Option<i32> {
     Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// The terminal while it is ours.
+/// Puts the terminal in raw mode until dropped.
 pub(super) struct Screen(#[expect(dead_code, reason = "caught as long as it lives")] CaughtSignals);
 
 impl Screen {
-    /// Takes it: keys come one by one, and signals are caught.
-    ///
-    /// # Errors
-    /// Standard input is no terminal, or the terminal is gone.
     pub(super) fn take() -> io::Result<Screen> {
         let before = terminal_modes::raw()?;
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
@@ -65,7 +59,7 @@ fn give_back() {
     }
 }
 
-/// Signals that would end the program are only noted while this lives.
+/// While this lives, signals that would end the program are only noted.
 pub(super) struct CaughtSignals([libc::sighandler_t; SIGNALS.len()]);
 
 impl CaughtSignals {
@@ -95,7 +89,6 @@ extern "C" fn note(signal: libc::c_int) {
     SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-/// Sets the handler of a signal; gives the one before.
 fn set(signal: libc::c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
     // SAFETY: the handler was there before, or does nothing but store to an atomic.
     unsafe { libc::signal(signal, handler) }

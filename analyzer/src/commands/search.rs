@@ -10,7 +10,8 @@ use trueno_host::plugin::{Execution, Linked, Plugin, Registry, Search, Status};
 use super::stderr::Stderr;
 use crate::cli::PluginArgs;
 
-/// The plugins that were asked for. Where some run in a process of their own, says what its sandbox lacks.
+/// Loads the requested plugins. If some run in a process of their own, warns about protections that its sandbox
+/// lacks.
 pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Registry> {
     let search = search(args);
     if !args.no_default_plugins {
@@ -44,7 +45,6 @@ pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Regis
     Ok(registry)
 }
 
-/// Names folders of plugins that nothing is loaded from.
 pub(super) fn say_refused_places(registry: &Registry, stderr: &Stderr) {
     for place in registry.places.iter().filter(|place| place.refused) {
         stderr.warn(&format!(
@@ -55,7 +55,6 @@ pub(super) fn say_refused_places(registry: &Registry, stderr: &Stderr) {
     }
 }
 
-/// The plugins that run in a process of their own, and the limits of these.
 pub(super) fn isolation(args: &PluginArgs) -> Isolation {
     let which = match (args.isolate, args.no_isolate) {
         (true, _) => Which::All,
@@ -73,7 +72,6 @@ pub(super) fn isolation(args: &PluginArgs) -> Isolation {
     Isolation { which, limits }
 }
 
-/// The places where plugins are looked for.
 pub(super) fn search(args: &PluginArgs) -> Search {
     let executable = std::env::current_exe().and_then(std::fs::canonicalize).ok();
     Search {
@@ -87,7 +85,6 @@ pub(super) fn search(args: &PluginArgs) -> Search {
     }
 }
 
-/// The standard plugins, which are linked into this program.
 pub(super) fn linked() -> &'static [Linked] {
     static LINKED: LazyLock<Vec<Linked>> = LazyLock::new(|| {
         let entries = trueno_standard_plugins::ENTRIES.iter();

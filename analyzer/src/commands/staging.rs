@@ -13,7 +13,7 @@ use super::interrupt::RemovedOnInterrupt;
 use super::leftovers;
 use super::stderr::Stderr;
 
-/// Staging of a run beside its place; removed when it is dropped without [`Staging::keep`].
+/// A temporary folder next to a run's place, removed when dropped without [`Staging::keep`].
 pub(super) struct Staging {
     place: PathBuf,
     target: Target,
@@ -21,7 +21,6 @@ pub(super) struct Staging {
     on_interrupt: Option<RemovedOnInterrupt>,
 }
 
-/// The place of what is made.
 enum Target {
     Run(Destination),
     /// Tables for databases, and the folder that they replace.
@@ -29,13 +28,12 @@ enum Target {
 }
 
 impl Staging {
-    /// `doing` is part of the name of the folder beside the place.
+    /// `doing` becomes part of the temporary folder's name.
     pub(super) fn new(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
         let target = Target::Run(Destination::check(place, overwrite)?);
         Self::beside(place, target, doing)
     }
 
-    /// The same of a folder of tables for databases.
     pub(super) fn of_tables(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
         if is_taken(place) {
             if !is_table_folder(place) || is_run(place) {
@@ -80,13 +78,13 @@ impl Staging {
         })
     }
 
-    /// The folder to make the run in; it is not there yet.
+    /// The folder to make the run in. It does not exist yet.
     pub(super) fn work(&self) -> &Path {
         &self.work
     }
 
-    /// Puts the run in its place, and confirms it on standard error. Whenever this is stopped, the place holds the old
-    /// run or the new one.
+    /// Moves the run to its place and confirms it on standard error. If interrupted at any point, the place
+    /// holds either the old run or the new one.
     pub(super) fn keep(mut self, stderr: &Stderr) -> anyhow::Result<()> {
         // From here on it may be the only run there is.
         self.on_interrupt = None;
@@ -112,7 +110,7 @@ impl Drop for Staging {
     }
 }
 
-/// Tells whether there is anything at a place but an empty folder.
+/// An empty folder does not count.
 fn is_taken(place: &Path) -> bool {
     let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
     place.symlink_metadata().is_ok() && !is_empty()

@@ -12,7 +12,6 @@ use trueno_render::style::{Meaning, Palette};
 
 use crate::cli::Cli;
 
-/// Says things on standard error, as much as was asked for.
 pub struct Stderr {
     quiet: bool,
     verbose: u8,
@@ -28,40 +27,38 @@ impl Stderr {
         }
     }
 
-    /// Something the user should know, unless they asked for quiet.
+    /// Prints nothing if the user asked for quiet.
     pub fn warn(&self, text: &str) {
         if !self.quiet {
             self.say(Meaning::Warning, "warning:", text);
         }
     }
 
-    /// Reasons why rows or facts of a run may be others than those that were recorded.
+    /// Warns about reasons why rows or facts of a run may differ from what was recorded.
     pub fn doubts(&self, path: &Path, run: &Run) {
         for problem in run.problems().iter().filter(|problem| problem.is_doubt()) {
             self.warn(&format!("{}: {}", path.display(), problem.text));
         }
     }
 
-    /// A reason why the command fails, however quiet it was asked to be.
     pub fn fail(&self, text: &str) {
         self.say(Meaning::Error, "failed:", text);
     }
 
-    /// Something worth a line, unless they asked for quiet.
+    /// Prints nothing if the user asked for quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {
             self.say(Meaning::Faint, "note:", text);
         }
     }
 
-    /// Confirms a file, or a folder with all that it holds.
     pub fn wrote(&self, path: &Path) {
         let (files, bytes) = extent(path);
         let files = if path.is_dir() { Some(files) } else { None };
         self.confirm(path, files, bytes);
     }
 
-    /// Confirms files that were written into a folder which may hold others.
+    /// Confirms files in a folder that may hold others.
     pub fn wrote_files(&self, folder: &Path, files: &[PathBuf]) {
         let bytes = files.iter().map(|file| extent(file).1).sum();
         self.confirm(folder, Some(files.len() as u64), bytes);
@@ -79,17 +76,14 @@ impl Stderr {
         self.say(Meaning::Faint, "wrote", &text);
     }
 
-    /// Tells whether only errors are wanted.
     pub fn is_quiet(&self) -> bool {
         self.quiet
     }
 
-    /// Tells whether more is wanted.
     pub fn is_verbose(&self) -> bool {
         self.verbose > 0
     }
 
-    /// A step, with `-v`.
     pub fn step(&self, text: &str) {
         if self.verbose > 0 {
             self.say(Meaning::Faint, "…", text);
@@ -104,7 +98,6 @@ impl Stderr {
     }
 }
 
-/// Number and length of the files at a path: of one file, or of all below a folder.
 fn extent(path: &Path) -> (u64, u64) {
     if !path.is_dir() {
         let found = std::fs::metadata(path);

@@ -8,12 +8,11 @@ use trueno_render::terminal;
 
 use crate::cli::Color;
 
-/// Colours as asked for; on `auto` those of a terminal that has not been asked to go without.
+/// The palette for `--color`. `auto` respects `NO_COLOR` and `TERM=dumb`.
 pub fn palette(color: Color, is_terminal: bool) -> Palette {
     Palette::new(is_coloured(color, is_terminal))
 }
 
-/// Tells whether colours are wanted, as [`palette`] does.
 pub(super) fn is_coloured(color: Color, is_terminal: bool) -> bool {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
         || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
@@ -24,12 +23,11 @@ pub(super) fn is_coloured(color: Color, is_terminal: bool) -> bool {
     }
 }
 
-/// Tells whether a person reads standard output as it comes.
 pub(super) fn on_terminal() -> bool {
     OwnOutput::Stdout.is_terminal()
 }
 
-/// Columns of a page: as asked for, else those of the terminal, else the fewest.
+/// Width of a page: as requested, else of the terminal, else the minimum.
 pub(super) fn page_width(asked: Option<u16>) -> usize {
     let fewest = *terminal::WIDTHS.start();
     match asked {
@@ -41,7 +39,7 @@ pub(super) fn page_width(asked: Option<u16>) -> usize {
     }
 }
 
-/// Standard output, all at once: a report is data, and a broken pipe is an error to be seen.
+/// Writes to standard output at once. A broken pipe is an error, since a report is data.
 pub(super) fn to_stdout(bytes: &[u8]) -> io::Result<()> {
     let mut out = OwnOutput::Stdout;
     out.write_all(bytes)?;

@@ -2,13 +2,13 @@
 
 use std::io::{self, IsTerminal};
 
-/// Time the rest of a key's bytes may take.
+/// Time to wait for the remaining bytes of an escape sequence.
 const REST_MS: i32 = 30;
 
-/// Takes lines and echo away; gives back what [`restore`] wants.
+/// Turns off line mode and echo. Returns the modes for [`restore`].
 ///
 /// # Errors
-/// Standard input is no terminal.
+/// Standard input is not a terminal.
 pub(super) fn raw() -> io::Result<libc::termios> {
     // SAFETY: all zeroes is a value of this plain structure, and it is filled in below.
     let mut before: libc::termios = unsafe { std::mem::zeroed() };
@@ -27,18 +27,17 @@ pub(super) fn raw() -> io::Result<libc::termios> {
     }
 }
 
-/// Returns whether standard input is a terminal, which keys come from.
 pub(super) fn has_keys() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Puts the terminal back.
 pub(super) fn restore(before: &libc::termios) {
     // SAFETY: the structure is ours, and was filled in by the system. With the terminal gone there is nobody to tell.
     unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSADRAIN, before) };
 }
 
-/// Bytes typed within that time, for ever where it is negative; empty: none, or a signal came; `None`: the terminal is gone.
+/// Bytes typed within that time, negative to wait for ever. Empty after a timeout or signal, `None` if the terminal
+/// is gone.
 ///
 /// # Errors
 /// The system cannot wait.

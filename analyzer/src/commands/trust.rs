@@ -56,7 +56,7 @@ pub(super) fn trust(args: &TrustArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     Ok(exit::FINE)
 }
 
-/// The file by its own name in the real folder, as the search for it finds it.
+/// The path of the file in its real folder, as the search finds it.
 fn path(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let folder = std::env::current_dir().context("the working directory is gone")?;
     let Some(named) = named else {

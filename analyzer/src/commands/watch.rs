@@ -29,24 +29,18 @@ use super::tui::keys::{Key, keys};
 use crate::cli::{Cli, Command, PluginArgs, TextFormat, WatchArgs};
 use crate::project::with_project;
 
-/// Time from one picture to the next.
 const EVERY: Duration = Duration::from_millis(250);
-/// Time between looks for a run that has not begun.
 const WAIT: Duration = Duration::from_millis(50);
 const WINDOW: Duration = Duration::from_secs(5);
 
-/// End of watching.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The user has seen enough.
     Left,
-    /// The run has ended.
     Ended(State),
-    /// The program is gone, and has not ended its run.
+    /// The program is gone without finishing its run.
     Killed,
 }
 
-/// Form of the pictures.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum View {
     Screen,
@@ -55,7 +49,6 @@ enum View {
     JsonLines,
 }
 
-/// Shows the run until it ends, then the head of its report.
 pub fn watch(args: &WatchArgs, page: Palette, cli: &Cli, stderr: &Stderr) -> anyhow::Result<u8> {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let is_screen = on_terminal() && terminal_modes::has_keys() && !is_dumb;
@@ -99,7 +92,7 @@ pub fn watch(args: &WatchArgs, page: Palette, cli: &Cli, stderr: &Stderr) -> any
     }
 }
 
-/// Shows a run on the screen until it ends, for `tui --follow`.
+/// Shows a run full-screen until it ends, for `tui --follow`.
 pub(super) fn until_end(run: &Path, palette: Palette, stderr: &Stderr) -> anyhow::Result<Outcome> {
     let watched = Watched {
         run,
@@ -261,7 +254,7 @@ impl Watched<'_> {
         }
     }
 
-    /// The last picture, where pictures are data.
+    /// Writes the last picture if pictures are data.
     fn last(&self, session: Option<&mut Session>, outcome: Outcome) -> io::Result<()> {
         if !matches!(self.view, View::OneJson | View::JsonLines) {
             return Ok(());
@@ -274,7 +267,7 @@ impl Watched<'_> {
         json_line(&picture)
     }
 
-    /// Waits for so long, or for a key that leaves: then it is true.
+    /// Waits that long. Returns true if a key that quits was pressed.
     fn pause(&self, has_keys: bool, time: Duration) -> anyhow::Result<bool> {
         if !has_keys {
             std::thread::sleep(time);
@@ -297,7 +290,6 @@ impl Watched<'_> {
         self.draw(&lines, "q leaves")
     }
 
-    /// Draws all lines, and one at the bottom.
     fn draw(&self, lines: &[String], last: &str) -> io::Result<()> {
         let size = terminal_size::terminal_size_of(OwnOutput::Stdout);
         let height = size.map_or(24, |(_, lines)| usize::from(lines.0)).max(2);
@@ -314,7 +306,7 @@ impl Watched<'_> {
     }
 }
 
-/// An interrupt leaves as a key does; to be told to end is an error, as elsewhere.
+/// An interrupt quits like a key. A request to terminate is an error, as elsewhere.
 fn left() -> anyhow::Result<Option<Outcome>> {
     match screen::signal() {
         None => Ok(None),

@@ -2,14 +2,15 @@
 
 use clap::Arg;
 
-/// What a flag does.
+/// What a flag does, which decides whether a project file may set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Chooses what is read and how it is shown and judged. Every project file that is obeyed may set it.
+    /// Selects what is read and how it is shown and judged. Any project file in use may set it.
     Setting,
-    /// Loads code, writes files or talks to other machines. A project file that was named or trusted may set it.
+    /// Loads code, writes files or talks to other machines. Only a project file that is named by the user or
+    /// trusted may set it.
     Reach,
-    /// Takes a limit or a protection away. No project file may set it.
+    /// Removes a limit or a protection. No project file may set it.
     Safeguard,
 }
 
@@ -131,7 +132,7 @@ const SAFEGUARDS: &[&str] = &[
     "timeout",
 ];
 
-/// What a flag does; `None` for one that nobody has put into a list, which a project file may not set.
+/// The effect of a flag; `None` for a flag in no list, which a project file may not set.
 pub fn effect(argument: &Arg) -> Option<Effect> {
     let name = argument.get_long()?;
     // Of some commands a switch, which chooses the form of standard output.

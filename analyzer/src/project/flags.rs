@@ -9,12 +9,11 @@ use toml::{Table, Value};
 
 use super::effect::{Effect, effect};
 
-/// Keys that are no commands.
 pub const DEFAULTS: &str = "defaults";
 const OPTIONS: &str = "options";
 pub const ASSERTIONS: &str = "assertion";
 
-/// A misspelt table would give nothing, unseen.
+/// Rejects unknown tables: a misspelt one would be ignored silently.
 pub fn check_keys(file: &Path, table: &Table, command: &Command) -> anyhow::Result<()> {
     for key in table.keys() {
         let is_own = [DEFAULTS, OPTIONS, ASSERTIONS].contains(&key.as_str());
@@ -29,7 +28,7 @@ pub fn check_keys(file: &Path, table: &Table, command: &Command) -> anyhow::Resu
     Ok(())
 }
 
-/// Flags of all commands that need the user's trust, as `report --html`.
+/// Flags of all commands that need the user's trust, such as `report --html`.
 pub fn reaches(table: &Table, command: &Command) -> Vec<String> {
     let mut found = Vec::new();
     for (name, flags) in table {
@@ -51,7 +50,6 @@ pub fn reaches(table: &Table, command: &Command) -> Vec<String> {
     found
 }
 
-/// The argument of a long flag, by its name or an older one.
 fn argument<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
     let mut arguments = command.get_arguments();
     arguments.find(|argument| {
@@ -60,19 +58,16 @@ fn argument<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
     })
 }
 
-/// A flag with its value, as it would be typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     pub text: String,
     pub effect: Effect,
 }
 
-/// Reads the flags for one command.
 pub struct Flags<'a> {
-    /// The project file.
     pub file: &'a Path,
     pub command: &'a Command,
-    /// What was typed, which comes first.
+    /// Typed flags, which take precedence.
     pub typed: &'a ArgMatches,
     pub read: Vec<Flag>,
 }
@@ -132,7 +127,6 @@ impl Flags<'_> {
         }
     }
 
-    /// The argument of a long flag; not those that are about the project file itself.
     fn argument(&self, key: &str) -> Option<Arg> {
         let found = argument(self.command, key);
         found
@@ -199,7 +193,7 @@ impl Flags<'_> {
         Ok(())
     }
 
-    /// A value as it would be typed; paths are those of the file's folder.
+    /// A value as the user would type it. Paths are resolved against the file's folder.
     fn shown(&self, argument: &Arg, value: &Value) -> Option<String> {
         let is_path = argument.get_value_parser().type_id() == std::any::TypeId::of::<PathBuf>();
         match value {

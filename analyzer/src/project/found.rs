@@ -9,12 +9,11 @@ use anyhow::{Context, anyhow, bail};
 use toml::Table;
 use trueno_format::regular_file;
 
-/// Name of the file.
 pub const FILE: &str = "trueno.toml";
 const MAX_BYTES: u64 = 1 << 20;
 
-/// The nearest file of that name. The search ends at the home folder or the root of a repository, whichever comes
-/// first. Where `folder` lies in neither, it goes up as long as folders are the user's.
+/// Finds the nearest file of that name. The search ends at the home folder or the root of a repository, whichever
+/// comes first. Outside both, it goes up as long as the user owns the folder.
 pub fn nearest(folder: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let home = home.and_then(|home| fs::canonicalize(home).ok());
     let is_end = |above: &&Path| home.as_deref() == Some(above) || above.join(".git").exists();
@@ -39,7 +38,6 @@ fn is_own(folder: &Path) -> bool {
     fs::metadata(folder).is_ok_and(|found| found.uid() == trueno_trust::user())
 }
 
-/// A project file that was read.
 #[derive(Clone, Debug)]
 pub struct ProjectFile {
     pub path: PathBuf,
@@ -49,14 +47,12 @@ pub struct ProjectFile {
 }
 
 impl ProjectFile {
-    /// Opens a file that the user named.
     pub fn named(path: &Path) -> anyhow::Result<Self> {
         let file = regular_file::open(path)
             .with_context(|| format!("{}: cannot be read", path.display()))?;
         Self::read(path, &file)
     }
 
-    /// Reads a file that is open.
     pub fn read(path: &Path, file: &File) -> anyhow::Result<Self> {
         let shown = path.display();
         let cannot = || format!("{shown}: cannot be read");

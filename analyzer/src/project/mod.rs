@@ -33,40 +33,32 @@ pub use trusted::{Standing, TrustedFiles, list_file};
 
 use flags::{ASSERTIONS, DEFAULTS, Flag, Flags, check_keys};
 
-/// Commands that take nothing from a project file: an assistant starts `mcp` in whatever folder is open, and a file there
-/// could name folders to read and plugins to load; `trust` is about the file itself.
+/// Commands that ignore project files. An assistant starts `mcp` in whatever folder is open, where a file could
+/// name folders to read and plugins to load. `trust` is about the file itself.
 const WITHOUT_PROJECT: [&str; 2] = ["mcp", "trust"];
 
-/// Arguments with those of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// All, the program's name first.
     pub all: Vec<OsString>,
-    /// What a project file did to them.
     pub project: ProjectNotes,
 }
 
-/// What a project file did to a command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProjectNotes {
-    /// The flags that it set.
     pub flags: Vec<String>,
-    /// A line that names them, if the user should see it.
     pub note: Option<String>,
-    /// Lines about what was not obeyed, which the user should see however quiet they want it.
+    /// Warnings about ignored settings, shown even if quiet.
     pub warnings: Vec<String>,
 }
 
-/// What a search depends on, besides the command line.
 struct Surroundings<'a> {
     folder: &'a Path,
     home: Option<PathBuf>,
-    /// The list of trusted files.
     list: Option<PathBuf>,
 }
 
-/// Puts the flags of the project file behind the command's name. Arguments that cannot be parsed stay as they are:
-/// parsing them again says what is wrong.
+/// Inserts the flags of the project file after the command's name. Arguments that cannot be parsed stay unchanged:
+/// parsing them again reports the error.
 ///
 /// # Errors
 /// The file cannot be read, or names a flag that does not exist.
@@ -145,7 +137,7 @@ fn with_surroundings(
     })
 }
 
-/// The project file that is to be obeyed: one that the user named whoever's it is.
+/// Opens the project file to use. A file that the user named is used whoever owns it.
 fn open(
     named: Option<&PathBuf>,
     surroundings: &Surroundings<'_>,
@@ -187,7 +179,7 @@ fn open(
     Ok(Some(ProjectFile::read(&path, &opened)?))
 }
 
-/// True if a file that is not obeyed would decide the exit code.
+/// Whether an ignored file would decide the exit code.
 fn would_gate(path: &Path, command: &Command, typed: &ArgMatches) -> bool {
     let table = ProjectFile::named(path).and_then(|file| file.table());
     let Ok(table) = table else { return false };
@@ -218,7 +210,7 @@ fn standing(file: &ProjectFile, list: Option<&Path>, notes: &mut ProjectNotes) -
 }
 
 impl ProjectNotes {
-    /// Takes the flags that the file may set, and says which and which not.
+    /// Keeps the flags that the file may set. Records notes on kept and ignored ones.
     fn judge(&mut self, file: &Path, read: Vec<Flag>, standing: Standing, is_quiet: bool) {
         let shown = file.display();
         let (mut reaches, mut safeguards) = (Vec::new(), Vec::new());
@@ -257,7 +249,7 @@ impl ProjectNotes {
         }
     }
 
-    /// Says it on standard error, each line once: `watch` ends as a `report`, for which the file is read again.
+    /// Prints the notes, each line once: `watch` ends with a `report`, which reads the file again.
     pub fn say(&self, palette: Palette) {
         static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
         let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
@@ -275,7 +267,7 @@ impl ProjectNotes {
     }
 }
 
-/// Flags in a file that need the user's trust, as `report --html`.
+/// Flags in a file that need the user's trust, such as `report --html`.
 ///
 /// # Errors
 /// It is no project file.
@@ -286,7 +278,7 @@ pub fn reaches(mut command: Command, file: &ProjectFile) -> anyhow::Result<Vec<S
     Ok(flags::reaches(&table, &command))
 }
 
-/// Index behind the command's name, which a value of a flag in front of it may equal.
+/// Index after the command's name. The value of an earlier flag may equal that name.
 fn behind_name(command: &Command, typed: &[OsString]) -> usize {
     let takes_value = |text: &str| {
         let mut arguments = command.get_arguments();

@@ -10,7 +10,6 @@ const PROJECT: &str = "[defaults]\ncategories = \"rules.toml\"\nisolate = true\n
     [report]\nfail-on = \"high\"\ntop = 3\nplugin-dir = [\"a\", \"/b\"]\nhtml = \"-\"\nno-isolate = true\n\
     [options.critical_path]\npath_rows = 10\nwhat_if = [\"a=1\"]\n[[assertion]]\nname = \"x\"\n";
 
-/// A folder with a project file, and the user's list of trusted files in it.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -34,7 +33,6 @@ impl Place {
         trusted.write(&list).unwrap();
     }
 
-    /// What the file does to a command line that is typed in a folder below its own.
     fn notes_in(&self, below: &str, typed: &[&str]) -> Result<ProjectNotes, String> {
         let folder = self.at(below);
         let surroundings = Surroundings {
@@ -65,7 +63,6 @@ impl Place {
     }
 }
 
-/// Flags that a trusted file with this text gives besides what is typed, or the words of the error.
 fn flags(text: &str, typed: &[&str]) -> Result<Vec<String>, String> {
     let place = Place::new(text);
     place.trust();

@@ -10,17 +10,15 @@ use serde::{Deserialize, Serialize};
 
 use super::found::ProjectFile;
 
-/// What the list says of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is in the list as it is now.
     Trusted,
-    /// It is in the list as it was once, or another file has its path now.
+    /// Listed, but with other content.
     Changed,
     Unknown,
 }
 
-/// A file as it was when it was trusted. Its whole text is kept: it is short, and no other text equals it.
+/// A trusted file with its whole text: it is short, and no other text equals it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     path: PathBuf,
@@ -45,7 +43,7 @@ pub fn list_file() -> Option<PathBuf> {
 }
 
 impl TrustedFiles {
-    /// Reads the list; one that is not there is empty.
+    /// Reads the list. A missing list is empty.
     ///
     /// # Errors
     /// Another user could have written it, or it is damaged.
@@ -63,7 +61,7 @@ impl TrustedFiles {
         })
     }
 
-    /// Writes the list, for the user's eyes only.
+    /// Writes the list, readable by the user only.
     pub fn write(&self, list: &Path) -> anyhow::Result<()> {
         let shown = list.display();
         let cannot = || format!("{shown}: cannot be written");
@@ -107,7 +105,6 @@ impl TrustedFiles {
         Ok(())
     }
 
-    /// Removes a file; false if it was not in the list.
     pub fn remove(&mut self, path: &Path) -> bool {
         let before = self.files.len();
         self.files.retain(|entry| entry.path != path);

@@ -10,37 +10,36 @@
 
 use crate::order_statistics::midranks;
 
-/// Autocorrelation within one series.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Autocorrelation {
-    /// Autocorrelation of the ranks at lag one, corrected for its bias in short series, from 0 to 0.95.
+    /// Rank autocorrelation at lag one, corrected for its bias in short series; from 0 to 0.95.
     pub lag_one: f64,
-    /// Variance inflation: samples worth one independent one; at least 1.
+    /// Variance inflation: how many samples are worth one independent sample; at least 1.
     pub inflation: f64,
-    /// Samples it was estimated from.
     pub samples: usize,
 }
 
-/// Prior of the inflation of one name, from that of many.
+/// Prior for the inflation of one name, derived from all names.
 ///
-/// 50 samples say little about it: taken too low it makes differences, taken too high it hides them. Logarithms of
-/// inflations are drawn towards their mean, the more so the less they scatter beyond their own error and the fewer
-/// samples a name has (empirical Bayes: Efron and Morris 1975; the scatter by DerSimonian and Laird 1986).
+/// 50 samples say little about it. Underestimating it invents differences, and overestimating it hides them.
+/// Logarithms of inflations are shrunk towards their mean, the more the less they scatter beyond their own error
+/// and the fewer samples a name has (empirical Bayes: Efron and Morris 1975; the scatter by DerSimonian and Laird
+/// 1986).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prior {
     mean: f64,
-    /// Variance between names; infinite: nothing is known of other names.
+    /// Variance between names; infinite if nothing is known about other names.
     between: f64,
 }
 
 impl Prior {
-    /// Default for names whose autocorrelation is not known.
+    /// For names whose autocorrelation is unknown.
     pub const NONE: Self = Self {
         mean: 0.0,
         between: f64::INFINITY,
     };
 
-    /// Estimates it from the autocorrelation of each name; fewer than three names say nothing of each other.
+    /// Estimates the prior from the autocorrelation of each name. Fewer than three names are not enough.
     pub fn estimate(names: &[Autocorrelation]) -> Self {
         if names.len() < 3 {
             return Self::NONE;
@@ -61,7 +60,6 @@ impl Prior {
         }
     }
 
-    /// Inflation of a name, given the others.
     pub fn inflation(&self, of: &Autocorrelation) -> f64 {
         if self.between.is_infinite() {
             return of.inflation;
@@ -74,16 +72,17 @@ impl Prior {
     }
 }
 
-/// Variance of the logarithm of an inflation, by that of ρ: (1 − ρ²) / n (Bartlett 1946).
+/// Variance of the logarithm of an inflation, from that of ρ: (1 − ρ²) / n (Bartlett 1946).
 fn error(of: &Autocorrelation) -> f64 {
     4.0 / ((1.0 - of.lag_one * of.lag_one) * of.samples.max(1) as f64)
 }
 
-/// Estimates the autocorrelation of the samples of runs of one program, each in the order of time; of their ranks, so that rare long ones
-/// do not hide it. Autocorrelations are averaged over the runs: one short run says little about them.
+/// Estimates the autocorrelation of samples of runs of one program, each in order of time. It uses ranks, so that
+/// rare long samples do not hide it. Autocorrelations are averaged over the runs, because one short run says
+/// little.
 ///
-/// The inflation is the greater one of two estimates of 1 + 2 Σ ρ(k): Geyer's initial monotone sequence (1992), and
-/// that of a first-order autoregression; raised by a quarter of its standard error.
+/// The inflation is the larger of two estimates of 1 + 2 Σ ρ(k): Geyer's initial monotone sequence (1992), and that
+/// of a first-order autoregression. A quarter of its standard error is added.
 pub fn estimate(runs: &[&[f64]]) -> Autocorrelation {
     let series: Vec<Vec<f64>> = runs.iter().filter_map(|run| centred_ranks(run)).collect();
     let n: usize = series.iter().map(Vec::len).sum();
@@ -129,7 +128,7 @@ pub fn estimate(runs: &[&[f64]]) -> Autocorrelation {
     }
 }
 
-/// `None`: too short to say anything.
+/// `None` if too short.
 fn centred_ranks(values: &[f64]) -> Option<Vec<f64>> {
     if values.len() < 4 {
         return None;

@@ -1,7 +1,7 @@
 //! Benjamini–Hochberg adjusted p-values: many names are tested at once, and some differ by chance alone.
 
-/// Adjusts probabilities (Benjamini and Hochberg 1995): for each probability the least rate of false discoveries at which its test is among
-/// the discoveries.
+/// Adjusts p-values (Benjamini and Hochberg 1995): for each one the smallest false discovery rate at which its test
+/// is a discovery.
 pub fn adjust(p: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p.len()).collect();
     order.sort_by(|a, b| p[*a].total_cmp(&p[*b]));
@@ -20,7 +20,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against the step-up rule as it is written: the greatest k with p(k) <= k/m · rate.
+        /// Compares with the step-up rule as published: the largest k with p(k) <= k/m · rate.
         #[test]
         fn discoveries_are_those_of_the_step_up_rule(
             p in proptest::collection::vec(0.0..1.0_f64, 0..20),

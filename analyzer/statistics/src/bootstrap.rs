@@ -4,25 +4,23 @@ use crate::autocorrelation;
 use crate::order_statistics::median;
 use crate::random::Random;
 
-/// The interval holds the ratio with this probability.
+/// Confidence level of intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
 /// The ratio of two medians, run over base.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Ratio {
     pub value: f64,
-    /// Lower end of the interval.
     pub low: f64,
     pub high: f64,
 }
 
 impl Ratio {
-    /// Tells an interval without 1.
     pub fn excludes_one(self) -> bool {
         self.low > 1.0 || self.high < 1.0
     }
 
-    /// The ratio beside another one that is known exactly.
+    /// The ratio relative to another one that is known exactly.
     pub(crate) fn divided_by(self, other: f64) -> Self {
         Self {
             value: self.value / other,
@@ -32,10 +30,10 @@ impl Ratio {
     }
 }
 
-/// Percentile bootstrap of the ratio of medians; `None` where a median is not above 0.
+/// Percentile bootstrap of the ratio of medians; `None` if a median is not positive.
 ///
-/// Drawn are runs, where a side has several, and in each run circular blocks of samples that follow each other, as long
-/// as their dependence asks for (Künsch 1989): 1 where there is none.
+/// If a side has several runs, runs are resampled. Within each run, circular blocks of consecutive samples are
+/// resampled, as long as their dependence requires (Künsch 1989): 1 if they are independent.
 pub fn ratio_of_medians(
     base: &[Vec<f64>],
     run: &[Vec<f64>],
@@ -69,7 +67,6 @@ fn positive(value: f64) -> Option<f64> {
 }
 
 struct Resampled<'a> {
-    /// Samples of a run and the length of its blocks.
     runs: Vec<(&'a [f64], usize)>,
     drawn: Vec<f64>,
 }
@@ -118,8 +115,8 @@ impl<'a> Resampled<'a> {
     }
 }
 
-/// Length of blocks: (6ρ² / (1 − ρ²)²)^⅓ n^⅓, the best one for the variance of a mean of a first-order
-/// autoregression (Carlstein 1986 and Künsch 1989), at most a fifth of the run.
+/// Block length: (6ρ² / (1 − ρ²)²)^⅓ n^⅓, the optimum for the variance of a mean of a first-order autoregression
+/// (Carlstein 1986 and Künsch 1989), at most a fifth of the run.
 fn block(samples: &[f64]) -> usize {
     let n = samples.len();
     let rho = autocorrelation::estimate(&[samples]).lag_one;

@@ -12,18 +12,17 @@ use crate::t_distribution::two_sided;
 use crate::verdict::{Pair, Verdict};
 use crate::{Options, Ratio};
 
-/// Fewer names have nothing in common: each may be the change that is looked for.
+/// With fewer names there is no common change: each may be the change in question.
 const MIN_NAMES: usize = 5;
-/// Standard deviation of a normal distribution by its median absolute deviation.
+/// Standard deviation of a normal distribution divided by its median absolute deviation.
 const SIGMA_PER_MAD: f64 = 1.4826;
-/// Efficiency of that estimate: so many values of a hundred would tell as much of it by their squares.
+/// Efficiency of that estimate relative to the sample standard deviation.
 const MAD_EFFICIENCY: f64 = 0.37;
 
-/// Place where names run: what slows the processors of a host need not slow a device.
+/// Where names run. What slows host processors need not slow a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
-    /// Threads of the host.
     Host,
     Device,
 }
@@ -31,7 +30,6 @@ pub enum Place {
 impl Place {
     pub const ALL: [Self; 2] = [Self::Host, Self::Device];
 
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Self::Host => "host",
@@ -41,7 +39,6 @@ impl Place {
 }
 
 impl Kind {
-    /// Place where its things run.
     pub fn place(self) -> Place {
         match self {
             Kind::DeviceCategory | Kind::DeviceKernel | Kind::Transfer => Place::Device,
@@ -49,7 +46,7 @@ impl Kind {
         }
     }
 
-    /// Tells kinds that are sums of others: one slow brick would count in each that it is in.
+    /// Kinds that are sums of others. One slow brick would count in each that contains it.
     fn is_sum(self) -> bool {
         matches!(
             self,
@@ -58,32 +55,29 @@ impl Kind {
     }
 }
 
-/// The change that the names of a place have in common.
 #[derive(Clone, Debug, Serialize)]
 pub struct Common {
-    /// Place where they run.
     pub place: Place,
-    /// Names it was estimated from.
     pub names: usize,
-    /// Median over names of the ratio of their levels, run over base; the interval has runs as its unit, and is
-    /// not known without two runs a side.
+    /// Median over names of the ratio of their levels, run over base. The interval treats runs as the unit, and
+    /// needs two runs on each side.
     pub ratio: f64,
     pub interval: Option<Ratio>,
-    /// Standard deviation of the logarithms of names' ratios beside it, by their median absolute deviation.
+    /// Standard deviation of the logarithms of names' ratios relative to it, from their median absolute
+    /// deviation.
     pub scatter: f64,
     pub verdict: Verdict,
-    /// The reason why it cannot be told.
     pub why: Option<String>,
-    /// Logarithm of the level of each run of the base, from the middle of both sides.
+    /// Logarithm of the level in each run, relative to the middle of both sides.
     #[serde(skip)]
     medians: Levels,
-    /// The same of mean durations, which a machine that is busy at times changes more.
+    /// The same for mean durations, which a temporarily busy machine changes more.
     #[serde(skip)]
     means: Levels,
 }
 
 impl Common {
-    /// Estimates it; `None`: too few names have samples in every run.
+    /// `None` if too few names have samples in every run.
     pub(crate) fn estimate(pairs: &[Pair<'_>], place: Place, options: &Options) -> Option<Self> {
         let pairs = pairs.iter().filter(|pair| {
             pair.name.kind.place() == place && !pair.name.kind.is_sum() && pair.is_fine(options)
@@ -116,15 +110,15 @@ impl Common {
         })
     }
 
-    /// Tells a name that lies further beside it than names of equal programs do, from one run to another: by a t test
-    /// against their scatter, corrected for their number (Bonferroni).
+    /// Whether a name's ratio relative to the common change is larger than for equal programs: a t test against
+    /// the scatter, with Bonferroni correction for the number of names.
     pub(crate) fn is_outlier(&self, own_ratio: f64, options: &Options) -> bool {
         let names = self.names as f64;
         let p = two_sided(own_ratio.ln() / self.scatter, MAD_EFFICIENCY * names);
         p <= options.alpha / names
     }
 
-    /// The samples of each run of a side without what the names of that run have in common.
+    /// The samples of each run, divided by the common level of that run.
     pub(crate) fn taken_out(&self, base: &[Vec<f64>], run: &[Vec<f64>]) -> [Vec<Vec<f64>>; 2] {
         let scaled = |runs: &[Vec<f64>], levels: &[f64]| -> Vec<Vec<f64>> {
             let each = runs.iter().zip(levels);
@@ -137,7 +131,6 @@ impl Common {
         ]
     }
 
-    /// Mean durations in each run.
     pub(crate) fn means(&self) -> &Levels {
         &self.means
     }

@@ -7,19 +7,18 @@ use crate::samples::Sampled;
 use crate::t_distribution::{pooled_interval, pooled_t};
 use crate::verdict::{MIN_SAMPLES, Pair, Verdict};
 
-/// Times the median: longer durations count as this in a mean. A thread that lost its processor says nothing of its
-/// program; a call that did its work several times does.
+/// Durations are capped at this multiple of the median in a mean. A thread that lost its processor says nothing
+/// about its program, but a call that did its work several times does.
 const LONGEST: f64 = 8.0;
 
-/// One number for the durations of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Level {
     Median,
-    /// Durations beyond [`LONGEST`] medians of all runs count as that.
+    /// Mean of durations capped at [`LONGEST`] times the median of all runs.
     Mean,
 }
 
-/// Levels in each run, from the middle of both sides.
+/// Logarithmic levels in each run, relative to the middle of both sides.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Levels {
     pub(crate) base: Vec<f64>,
@@ -27,7 +26,7 @@ pub(crate) struct Levels {
 }
 
 impl Levels {
-    /// Those of one name; `None`: some run has no samples of it, or none above 0.
+    /// Levels of one name; `None` if a run has no samples of it, or a level is not positive.
     pub(crate) fn of(pair: &Pair<'_>, by: Level) -> Option<Self> {
         let all = pair.base.iter().chain(&pair.run).flatten();
         let mut all: Vec<f64> = all.flat_map(|run| run.durations.iter().copied()).collect();
@@ -53,7 +52,6 @@ impl Levels {
         )
     }
 
-    /// The median over names, run by run.
     pub(crate) fn common(names: &[Self]) -> Self {
         let side = |of: fn(&Self) -> &[f64]| -> Vec<f64> {
             let of_run = |run: usize| {
@@ -70,7 +68,6 @@ impl Levels {
         .centred()
     }
 
-    /// Those of a name beside what all have in common.
     pub(crate) fn beside(&self, common: &Self) -> Self {
         let less = |own: &[f64], common: &[f64]| -> Vec<f64> {
             own.iter().zip(common).map(|(own, all)| own - all).collect()
@@ -86,7 +83,7 @@ impl Levels {
         mean(&self.run) - mean(&self.base)
     }
 
-    /// Probability of no change, with runs as the unit.
+    /// p-value of no change, with runs as the unit.
     pub(crate) fn p(&self) -> Option<f64> {
         pooled_t(&self.base, &self.run)
     }
@@ -132,7 +129,7 @@ impl Levels {
 }
 
 impl Pair<'_> {
-    /// Tells a name with enough samples on both sides, whose durations the clock tells apart.
+    /// Whether a name has enough samples on both sides, and durations that the clock can resolve.
     pub(crate) fn is_fine(&self, options: &Options) -> bool {
         let mut all: Vec<f64> = self
             .base

@@ -34,18 +34,14 @@ pub use t_distribution::{pooled_interval, pooled_t, two_sided};
 pub use verdict::{Compared, MIN_SAMPLES, Pair, Verdict, Verdicts, verdicts};
 pub use yuen_welch::yuen_welch;
 
-/// Choices of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Options {
-    /// Smaller changes are none, as a share of the base.
+    /// Smaller changes, as a share of the base, do not count.
     pub threshold: f64,
-    /// Rate of false discoveries among the names that are said to differ.
+    /// False discovery rate among the names that are reported as different.
     pub alpha: f64,
-    /// Samples looked at of each name of a run.
     pub cap: usize,
-    /// Draws of the bootstrap.
     pub resamples: usize,
-    /// Seed of all that is drawn.
     pub seed: u64,
 }
 

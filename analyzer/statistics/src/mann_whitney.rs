@@ -4,20 +4,20 @@ use crate::autocorrelation::{self, Prior};
 use crate::order_statistics::midranks;
 use crate::t_distribution::{pooled_t, two_sided};
 
-/// Outcome of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MannWhitney {
-    /// Cliff's delta: how much more often a sample of the run is longer than one of the base than it is shorter, from -1 to 1.
+    /// Cliff's delta: how much more often a sample of the run is longer than one of the base than shorter; from
+    /// -1 to 1.
     pub delta: f64,
-    /// Probability of so great a difference between equal sides.
+    /// Two-sided p-value.
     pub p: f64,
 }
 
-/// Mann-Whitney U, two-sided, with the correction for ties; samples of each side by run, in the order of time.
+/// Two-sided Mann-Whitney U test with correction for ties. Samples of each side are by run, in order of time.
 ///
-/// The variance is raised by how much the samples of a run depend on each other, and the tail is that of
-/// Student's t with as many degrees of freedom as there would be independent samples, less two. With three runs or more
-/// in all, runs are the unit as well: a t test on their mean ranks, and the greater of both probabilities counts.
+/// The variance is raised by the dependence of samples within a run. The tail is that of Student's t with as many
+/// degrees of freedom as there would be independent samples, minus two. With three or more runs in total, runs are
+/// also treated as the unit: a t test on their mean ranks, and the larger p-value counts.
 pub fn mann_whitney(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<MannWhitney> {
     let flat = |side: &[Vec<f64>]| side.iter().flatten().copied().collect::<Vec<f64>>();
     let (mut all, runs) = (flat(base), flat(run));
@@ -60,7 +60,7 @@ pub fn mann_whitney(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Optio
     })
 }
 
-/// Pooled-variance t test on the mean ranks of runs; `None` with less than three.
+/// Pooled-variance t test on the mean ranks of runs; `None` with fewer than three.
 fn between_runs(ranks: &[f64], base: &[Vec<f64>], run: &[Vec<f64>]) -> Option<f64> {
     let mut at = 0;
     let mut means = |side: &[Vec<f64>]| -> Vec<f64> {

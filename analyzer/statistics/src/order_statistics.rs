@@ -2,13 +2,13 @@
 
 use trueno_analysis::quantiles::middle_pair;
 
-/// Middle of the values, the mean of the two in the middle of an even number; `None` without any.
+/// The median; `None` without values.
 pub fn median(values: &mut [f64]) -> Option<f64> {
     let (lower, upper) = middle_pair(values, f64::total_cmp)?;
     Some(f64::midpoint(lower, upper))
 }
 
-/// Rank of each value, from 1; equal values share the mean of theirs. And the sum of t³ − t over groups of t equal values.
+/// Ranks from 1, with ties sharing their mean. Also returns the sum of t³ − t over groups of t equal values.
 pub fn midranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));

@@ -1,11 +1,11 @@
 //! Numbers drawn from a seed: the same on every machine.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): one word of state, any seed is a good one.
+/// SplitMix64 (Steele, Lea, Flood 2014): one word of state, and any seed is a good one.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// From a seed and what the numbers are for, so that results do not depend on the order of names.
+    /// Derives the state from a seed and a purpose, so that results do not depend on the order of names.
     pub fn new(seed: u64, purpose: &str) -> Self {
         Self(xxhash_rust::xxh3::xxh3_64_with_seed(
             purpose.as_bytes(),
@@ -21,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is not 0. The bias is below `end` / 2^64.
+    /// A number below `end`, which must not be 0. The bias is below `end` / 2^64.
     pub fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.bits()) * end as u128) >> 64) as usize
     }

@@ -8,31 +8,22 @@ use crate::random::Random;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// Rows of `bricks` of that kind.
     Iteration,
-    /// Self time of the bricks of a category on host threads in one iteration.
+    /// Self time of the bricks of a category on host threads, per iteration.
     Category,
-    /// Time of the kernels of a category on devices in one iteration.
+    /// Time of the kernels of a category on devices, per iteration.
     DeviceCategory,
-    /// Rows of `bricks` of that kind.
     Layer,
-    /// Rows of `bricks` of that kind.
     Brick,
-    /// Rows of `bricks` of that kind.
     Function,
-    /// Rows of `bricks` of that kind.
     Task,
-    /// Kernels on the host.
     Kernel,
     DeviceKernel,
-    /// Transfers of one direction.
     Transfer,
-    /// Calls of one function.
     Call,
 }
 
 impl Kind {
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Kind::Iteration => "iteration",
@@ -50,36 +41,32 @@ impl Kind {
     }
 }
 
-/// A name whose rows are compared with its like.
+/// A name whose rows are compared on both sides.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub struct Name {
-    /// Kind of thing it names.
     pub kind: Kind,
     pub name: String,
 }
 
-/// The rows of one name in one run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampled {
-    /// Number of all samples.
     pub count: u64,
-    /// Those without a duration of their own: bound to a wait, not valid, negative.
+    /// Rows without a duration of their own: bound to a wait, invalid, or negative.
     pub untimed: u64,
-    /// Sum of the others, nanoseconds.
+    /// Sum over the other rows in nanoseconds.
     pub total_ns: f64,
-    /// Their durations in the order of their starts, nanoseconds; at most as many as were asked for, drawn from all.
+    /// Their durations in order of their starts, in nanoseconds. At most the requested number, drawn from all.
     pub durations: Vec<f64>,
     pub(crate) starts: Vec<i64>,
 }
 
 impl Sampled {
-    /// Rows with a duration.
     pub fn timed(&self) -> u64 {
         self.count - self.untimed
     }
 
-    /// Adds a row with a duration, which is counted already, to a reservoir of `cap` samples (algorithm R, Vitter 1985):
-    /// each row is kept with the same probability.
+    /// Adds a row with a duration, which is already counted, to a reservoir of `cap` samples (algorithm R,
+    /// Vitter 1985). Each row is kept with the same probability.
     pub fn add(&mut self, start_ns: i64, dur_ns: i64, cap: usize, random: &mut Random) {
         self.total_ns += dur_ns as f64;
         let seen = self.timed() as usize;
@@ -95,7 +82,6 @@ impl Sampled {
         }
     }
 
-    /// Puts the samples into the order of their starts.
     pub fn sort_by_start(&mut self) {
         let mut pairs: Vec<(i64, f64)> = self
             .starts
@@ -106,7 +92,7 @@ impl Sampled {
         self.durations = pairs.into_iter().map(|(_, dur)| dur).collect();
     }
 
-    /// Rows that are all samples, in the order of time.
+    /// All rows are samples, in order of time.
     pub fn from_durations(durations: Vec<f64>) -> Self {
         Self {
             count: durations.len() as u64,

@@ -1,6 +1,6 @@
 //! Student's t distribution.
 
-/// Probability of a value at least as far from 0 as `t`, on either side, with `freedom` degrees of freedom.
+/// Two-sided p-value of `t` with `freedom` degrees of freedom.
 ///
 /// Regularised incomplete beta function I_x(freedom/2, 1/2) at x = freedom / (freedom + t²), by its continued
 /// fraction (Abramowitz and Stegun 26.5.8, 26.7.1).
@@ -65,8 +65,8 @@ fn log_gamma(x: f64) -> f64 {
     shift + (x - 0.5) * x.ln() - x + 0.5 * (2.0 * std::f64::consts::PI).ln() + series
 }
 
-/// Two-sided probability of the t test with one variance for both sides; `None` with less than three values, or
-/// where one side has none.
+/// Two-sided p-value of the t test with pooled variance; `None` with fewer than three values, or if one side has
+/// none.
 pub fn pooled_t(base: &[f64], run: &[f64]) -> Option<f64> {
     let difference = Difference::of(base, run)?;
     Some(if difference.value == 0.0 {
@@ -76,7 +76,7 @@ pub fn pooled_t(base: &[f64], run: &[f64]) -> Option<f64> {
     })
 }
 
-/// The 95 % interval of the difference of means, run less base, by the same test.
+/// The 95 % interval of the difference of means, run minus base, from the same test.
 pub fn pooled_interval(base: &[f64], run: &[f64]) -> Option<(f64, f64)> {
     let difference = Difference::of(base, run)?;
     // The probability falls with t; one degree of freedom needs 12.7 for 5 %.
@@ -93,7 +93,7 @@ pub fn pooled_interval(base: &[f64], run: &[f64]) -> Option<(f64, f64)> {
     Some((difference.value - half, difference.value + half))
 }
 
-/// A difference of means, run less base, with its standard error by the scatter within both sides.
+/// A difference of means, run minus base, with its standard error from the scatter within both sides.
 struct Difference {
     value: f64,
     error: f64,

@@ -18,9 +18,8 @@ use crate::samples::{Name, Sampled};
 use crate::yuen_welch::yuen_welch;
 use crate::{Options, benjamini_hochberg};
 
-/// Fewer samples a side say nothing.
+/// Fewer samples on a side are not tested.
 pub const MIN_SAMPLES: usize = 8;
-/// Outcome for a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -35,7 +34,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Slower => "slower",
@@ -46,74 +44,66 @@ impl Verdict {
     }
 }
 
-/// One name on both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
     #[serde(flatten)]
     pub name: Name,
-    /// The verdict; see [`Verdict`].
     pub verdict: Verdict,
-    /// The reason why it cannot be told.
     pub why: Option<String>,
-    /// Median of the base, nanoseconds.
     pub base_median_ns: Option<f64>,
     pub run_median_ns: Option<f64>,
     /// Ratio of the medians, run over base, with its interval.
     pub ratio: Option<Ratio>,
-    /// The same beside what all names of its place have in common ([`Common`]), which the verdict goes by; `None`:
-    /// nothing in common is known.
+    /// The ratio relative to the change common to all names of the place ([`Common`]), on which the verdict is
+    /// based. `None` if no common change is known.
     pub own_ratio: Option<Ratio>,
-    /// Ratio of mean durations beside what all names have in common, with runs as the unit; `None` with fewer than
-    /// three runs on a side. Single durations beyond eight medians count as that.
+    /// Ratio of mean durations relative to the common change, with runs as the unit. `None` with fewer than
+    /// three runs on a side. Durations are capped at eight medians.
     pub mean_ratio: Option<Ratio>,
     pub delta: Option<f64>,
-    /// Probability of the test of levels.
+    /// p-value of the test of levels.
     pub p: Option<f64>,
     /// p-value adjusted for the number of names.
     pub q: Option<f64>,
-    /// Probability of the rank test.
     pub rank_p: Option<f64>,
-    /// Samples of the base that were looked at.
+    /// Samples of the base that were used.
     pub base_samples: usize,
     pub run_samples: usize,
-    /// Rows with a duration in the base, all runs.
+    /// Rows with a duration in all runs of the base.
     pub base_count: u64,
-    /// Rows in the run.
     pub run_count: u64,
-    /// Mean over runs of the sum of durations, base, nanoseconds.
+    /// Mean over the runs of the base of the sum of durations, in nanoseconds.
     pub base_total_ns: f64,
-    /// Total time in the run.
     pub run_total_ns: f64,
 }
 
 impl Compared {
-    /// Tells a name that was tested, whatever came of it.
+    /// Whether the name was tested, whatever the result.
     pub fn is_tested(&self) -> bool {
         self.p.is_some()
     }
 }
 
-/// One name: its rows in each run of either side, and the largest step of the clocks.
+/// One name: its rows in each run of both sides, and the resolution of the clocks.
 pub struct Pair<'a> {
     pub name: &'a Name,
-    /// Its rows in each run of the base; `None`: that run has none.
+    /// Its rows in each run of the base; `None` for a run without any.
     pub base: Vec<Option<&'a Sampled>>,
-    /// Its rows in each run of the other side.
     pub run: Vec<Option<&'a Sampled>>,
-    /// Largest step of the clocks, where one is stated.
+    /// Coarsest resolution of the clocks, if stated.
     pub step_ns: Option<f64>,
 }
 
-/// All names, and what they have in common.
 #[derive(Clone, Debug)]
 pub struct Verdicts {
     /// In the order of the pairs.
     pub names: Vec<Compared>,
-    /// One of each place that has enough names.
+    /// One for each place with enough names.
     pub common: Vec<Common>,
 }
 
-/// Verdicts on all names at once: those that differ are found among all of them. Every pair has the same runs.
+/// Verdicts on all names together, because the false discovery rate is controlled over all of them. Every pair must
+/// have the same runs.
 pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Verdicts {
     let estimates: Vec<_> = pairs.iter().filter_map(Pair::autocorrelation).collect();
     let prior = Prior::estimate(&estimates);
@@ -157,9 +147,9 @@ pub fn verdicts(pairs: &[Pair<'_>], options: &Options) -> Verdicts {
 }
 
 impl Pair<'_> {
-    /// Step of the clocks as they state it, or as durations show it where that is more: the
-    /// smallest difference between any two of a side that differ. Recorders that round (Kineto to
-    /// microseconds) and counters that advance in larger steps than they are read in do not say so.
+    /// Resolution of the clocks: as stated, or the smallest difference between distinct durations of a side if
+    /// that is coarser. Recorders that round (Kineto to microseconds) and counters that advance in larger steps
+    /// than they are read do not state it.
     pub(crate) fn step_ns(&self) -> Option<f64> {
         let seen = [&self.base, &self.run].into_iter().filter_map(|side| {
             let mut all: Vec<f64> = side
@@ -175,7 +165,7 @@ impl Pair<'_> {
         self.step_ns.into_iter().chain(seen).max_by(f64::total_cmp)
     }
 
-    /// Autocorrelation over all its runs; `None`: too few samples to be tested.
+    /// Autocorrelation over all its runs; `None` if there are too few samples to test.
     fn autocorrelation(&self) -> Option<Autocorrelation> {
         let runs = self.base.iter().chain(&self.run).flatten();
         let runs: Vec<&[f64]> = runs.map(|run| run.durations.as_slice()).collect();
@@ -183,7 +173,6 @@ impl Pair<'_> {
         is_enough.then(|| autocorrelation::estimate(&runs))
     }
 
-    /// Samples of the base and of the run.
     pub(crate) fn samples(&self) -> [usize; 2] {
         let of_side = |side: &[Option<&Sampled>]| -> usize {
             let runs = side.iter().flatten();
@@ -192,7 +181,6 @@ impl Pair<'_> {
         [of_side(&self.base), of_side(&self.run)]
     }
 
-    /// Tells that one of the sides is a single run.
     fn is_single(&self) -> bool {
         self.base.len().min(self.run.len()) < 2
     }
@@ -265,10 +253,10 @@ fn measure(pair: &Pair<'_>, prior: &Prior, common: Option<&Common>, options: &Op
     compared
 }
 
-/// Runs on a side without which means are not compared: a mean is one number a run.
+/// Means are not compared with fewer runs on a side, because a mean is one number per run.
 const MEAN_RUNS: usize = 3;
 
-/// Mean durations of a name in each run, beside what all names have in common.
+/// Mean durations of a name in each run, relative to the common change.
 fn mean_levels(pair: &Pair<'_>, common: Option<&Common>, options: &Options) -> Option<Levels> {
     if pair.base.len().min(pair.run.len()) < MEAN_RUNS || !pair.is_fine(options) {
         return None;

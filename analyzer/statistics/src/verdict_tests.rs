@@ -2,8 +2,8 @@ use super::*;
 use crate::random::Random;
 use crate::samples::Kind;
 
-/// Durations as programs have them: a level, a drift from sample to sample (a first-order autoregression with
-/// coefficient 0.3 and a spread of 3 % in all), and one in 25 much longer (Pareto, exponent 1.5).
+/// Realistic durations: a level, a drift from sample to sample (a first-order autoregression with coefficient 0.3
+/// and a total spread of 3 %), and one in 25 is much longer (Pareto, exponent 1.5).
 fn noise(random: &mut Random, n: usize, level: f64) -> Vec<f64> {
     let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
     let (phi, spread) = (0.3_f64, 0.03);
@@ -21,7 +21,7 @@ fn noise(random: &mut Random, n: usize, level: f64) -> Vec<f64> {
     all
 }
 
-/// Two sides of twenty names that are alike but for what is said here.
+/// Two sides of twenty names that are equal except for these fields.
 #[derive(Clone, Copy)]
 struct Trial {
     seed: u64,
@@ -29,11 +29,10 @@ struct Trial {
     runs: usize,
     /// Factor on the level of name 7 in the run.
     factor: f64,
-    /// Factor on all names of the run.
     machine: f64,
-    /// Spread of all levels together from run to run.
+    /// Spread of all levels together between runs.
     drift: f64,
-    /// Spread of each level from run to run.
+    /// Spread of each level between runs.
     scatter: f64,
 }
 
@@ -256,8 +255,8 @@ fn a_few_names_have_nothing_in_common() {
     assert!(all.names.iter().all(|name| name.verdict == Verdict::Slower));
 }
 
-/// Seeds that nothing was tuned on. Takes minutes:
-/// `cargo test -p trueno-statistics two_thousand -- --ignored --nocapture`
+/// Seeds that were not used for tuning. Takes minutes: `cargo test -p trueno-statistics two_thousand -- --ignored
+/// --nocapture`
 #[test]
 #[ignore = "takes minutes"]
 fn two_thousand_fresh_pairs_of_each() {

@@ -6,17 +6,17 @@
 use crate::autocorrelation::{self, Prior};
 use crate::t_distribution::{pooled_t, two_sided};
 
-/// Cut from each end.
+/// Share trimmed at each end.
 const CUT: f64 = 0.15;
-/// Durations below count as this: the logarithm of 0 is none.
+/// Shorter durations count as this, because the logarithm of 0 is undefined.
 const MIN_NS: f64 = 0.5;
 
-/// Yuen's test (1974) on logarithms of durations: trimmed means, winsorised variances, Welch's degrees of freedom; two-sided.
-/// Samples of each side by run, in the order of time.
+/// Yuen's test (1974) on logarithms of durations: trimmed means, winsorised variances, Welch's degrees of freedom,
+/// two-sided. Samples of each side are by run, in order of time.
 ///
-/// Variances are raised by how much samples of a run depend on each other. With three runs or more
-/// in all, runs are the unit as well: a t test on their trimmed means, and the greater of both probabilities counts.
-/// `None`: all samples of both sides are alike, or there are too few.
+/// Variances are raised by the dependence of samples within a run. With three or more runs in total, runs are also
+/// treated as the unit: a t test on their trimmed means, and the larger p-value counts. `None` if all samples are
+/// equal, or there are too few.
 pub fn yuen_welch(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<f64> {
     let together: Vec<&[f64]> = base.iter().chain(run).map(Vec::as_slice).collect();
     let common = prior.inflation(&autocorrelation::estimate(&together));
@@ -50,7 +50,6 @@ pub fn yuen_welch(base: &[Vec<f64>], run: &[Vec<f64>], prior: &Prior) -> Option<
 
 struct Level {
     mean: f64,
-    /// Variance of the mean.
     variance: f64,
     freedom: f64,
 }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-/// Objects of a page: few, so that listings have pages.
+/// Objects per page; few, so that listings have several pages.
 const PAGE: usize = 5;
 
 struct Server {
@@ -196,7 +196,7 @@ fn walk(folder: &Path, bucket: &Path, keys: &mut Vec<String>) -> io::Result<()> 
     Ok(())
 }
 
-/// Changes with each writing.
+/// Changes with each write.
 fn tag(file: &Path) -> io::Result<String> {
     let found = fs::metadata(file)?;
     Ok(format!(

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-/// Name of the analyzer.
 const ANALYZE: &str = "trueno-analyze";
 
-/// The analyzer that was named, or else the one beside this command or in PATH.
+/// The given analyzer, or else the one next to this program or in PATH.
 ///
 /// # Errors
 /// There is none.

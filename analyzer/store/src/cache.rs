@@ -11,7 +11,7 @@ use crate::connection::endpoint;
 use crate::listing::hex;
 use crate::uri::StoreUri;
 
-/// The folder of mirrors: the one that was named, or that of the user.
+/// The given folder of mirrors, or the user's default.
 ///
 /// # Errors
 /// The environment names none, or one that others can write.
@@ -37,7 +37,6 @@ pub fn folder(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     Ok(folder)
 }
 
-/// The mirror of an address in a folder of mirrors.
 pub fn mirror_of(uri: &StoreUri, folder: &Path) -> PathBuf {
     let key = format!("{} {uri}", endpoint().unwrap_or_default());
     let hash = hex(&Sha256::digest(key.as_bytes())[..8]);

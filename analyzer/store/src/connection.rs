@@ -13,17 +13,15 @@ use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use crate::redaction::redacted;
 use crate::uri::StoreUri;
 
-/// Time for a connection.
 const CONNECTS: Duration = Duration::from_secs(5);
-/// Time for one request with all that it brings: a piece of a file, or a page of a listing.
+/// Timeout for one request with its response: a piece of a file, or a page of a listing.
 const ANSWERS: Duration = Duration::from_secs(60);
-/// Times that a request is sent again, and the time after which it is not any more.
+/// Number of retries, and the time after which there are no more retries.
 const RETRIES: usize = 4;
 const RETRIES_END: Duration = Duration::from_secs(30);
-/// Variables that name the store's server, the first that is set.
+/// Variables with the store's endpoint. The first one that is set counts.
 const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
 
-/// A store, and the folder in it.
 pub struct Connection {
     pub store: Arc<dyn ObjectStore>,
     pub prefix: Path,
@@ -31,7 +29,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Opens a store; nothing is asked of it yet.
+    /// Opens a store without sending a request.
     ///
     /// # Errors
     /// Its environment cannot be used; there is no such folder.
@@ -76,19 +74,18 @@ impl Connection {
         Ok(Self { store, prefix, uri })
     }
 
-    /// An error of the store, with its address.
     pub fn failed(&self, error: &object_store::Error) -> anyhow::Error {
         error_text(&self.uri, error)
     }
 }
 
-/// The server that the environment names: the same address means another bucket there.
+/// The endpoint from the environment. The same address is another bucket there.
 pub fn endpoint() -> Option<String> {
     let mut named = ENDPOINTS.iter().filter_map(|name| env::var(name).ok());
     named.find(|endpoint| !endpoint.is_empty())
 }
 
-/// Reads from the environment if keys may be used without encryption.
+/// Whether the environment allows credentials over unencrypted HTTP.
 fn allows_http() -> anyhow::Result<bool> {
     ensure!(
         !endpoint().is_some_and(|endpoint| endpoint.contains('@')),

@@ -12,14 +12,14 @@ use tokio::time::sleep;
 use crate::connection::Connection;
 use crate::listing::Object;
 
-/// Bytes of one request, which are in memory at once.
+/// Bytes of one request, which are held in memory.
 const PIECE_BYTES: u64 = 8 << 20;
-/// Times that a piece is asked for before it is an error that it does not come whole.
+/// Requests for a piece before an incomplete response is an error.
 const ATTEMPTS: u32 = 4;
-/// Pause before the second time; it doubles.
+/// Pause before the first retry; it doubles.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Fetches an object into a file, from where it ends: pieces are written one after the other. Bytes that came.
+/// Downloads an object and appends it to a partial file, piece after piece. Returns the number of bytes received.
 ///
 /// # Errors
 /// The store does not give it, or gives less; the object has changed; the file cannot be written.
@@ -73,11 +73,10 @@ async fn piece(
     Err(anyhow!("{name}: it cannot be downloaded"))
 }
 
-/// An answer that is not the piece.
 enum Ended {
-    /// It would be the same again.
+    /// A retry would fail again.
     Finally(anyhow::Error),
-    /// It may come whole another time.
+    /// A retry may succeed.
     Cut(anyhow::Error),
 }
 

@@ -18,29 +18,23 @@ use crate::listing::{Listing, Object};
 use crate::mirror::Mirror;
 use crate::uri::StoreUri;
 
-/// Objects that are fetched at once.
 const AT_ONCE: usize = 8;
-/// Bytes that a file system keeps free.
+/// Bytes to leave free on the file system.
 const SPARE_BYTES: u64 = 64 << 20;
 
-/// A mirror as it is now.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
     pub folder: PathBuf,
-    /// Files of the mirror.
     pub files: usize,
     pub bytes: u64,
-    /// Files that were fetched now.
     pub fetched: usize,
-    /// Bytes that came for them; of a file that goes on, the rest.
+    /// Bytes that were downloaded now. For a resumed file only the rest counts.
     pub fetched_bytes: u64,
-    /// Files whose objects are gone.
+    /// Files that were removed because their objects are gone.
     pub removed: usize,
-    /// Version of the files together.
     pub version: String,
 }
 
-/// Fetches, and prints a summary.
 pub async fn run(args: &FetchArgs) -> anyhow::Result<()> {
     let folder = match &args.folder {
         Some(folder) => std::path::absolute(folder)?,
@@ -52,8 +46,8 @@ pub async fn run(args: &FetchArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a folder the mirror of a place; of this version, if one is expected, and then a mirror that has it is not
-/// compared with the store again.
+/// Makes a folder mirror a place. With an expected version, a mirror that has it is not compared with the store
+/// again.
 ///
 /// # Errors
 /// The store does not give it, or it changes meanwhile; the folder is something else, or has no space.
@@ -135,7 +129,6 @@ pub async fn mirror(
     Ok(summary)
 }
 
-/// The server of an address, where the environment names one.
 fn endpoint_of(uri: &StoreUri) -> Option<String> {
     match uri {
         StoreUri::S3 { .. } => endpoint(),
@@ -143,7 +136,7 @@ fn endpoint_of(uri: &StoreUri) -> Option<String> {
     }
 }
 
-/// Refuses to begin what cannot end.
+/// Fails early if there is too little space.
 fn ensure_space(mirror: &Mirror, missing: &[(&String, &Object)]) -> anyhow::Result<()> {
     let there = |(name, object): &(&String, &Object)| {
         let partial = std::fs::metadata(mirror.partial(name, object));

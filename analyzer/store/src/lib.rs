@@ -2,7 +2,7 @@
 
 pub mod source;
 
-/// Variables whose values are shown to nobody.
+/// Variables whose values must never be shown.
 pub const SECRETS: [&str; 4] = [
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",

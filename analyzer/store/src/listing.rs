@@ -9,20 +9,17 @@ use sha2::{Digest, Sha256};
 
 use crate::connection::Connection;
 
-/// Objects that are listed at most; a job of 10,000 ranks has some 300,000.
+/// Limit on listed objects. A job of 10,000 ranks has some 300,000.
 const MAX_OBJECTS: usize = 10_000_000;
 
-/// An object, as the store describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     pub bytes: u64,
-    /// Its ETag, else its version or time: each changes when it is written.
+    /// Its ETag, else its version or time. Each changes when the object is written.
     pub tag: String,
-    /// The ETag, which requests can insist on.
     pub e_tag: Option<String>,
 }
 
-/// Objects by their names below the folder.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Listing(pub BTreeMap<String, Object>);
 
@@ -53,7 +50,7 @@ impl Listing {
         Ok(Self(objects))
     }
 
-    /// The same for the same objects, whoever lists them.
+    /// A hash of names and tags, independent of who lists them.
     pub fn version(&self) -> String {
         let mut hash = Sha256::new();
         for (name, object) in &self.0 {
@@ -71,7 +68,6 @@ impl Listing {
     }
 }
 
-/// Bytes as digits.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -89,7 +85,7 @@ fn described(meta: ObjectMeta) -> Object {
     }
 }
 
-/// The name of an object below the folder; `None`: it belongs to a mirror that was copied there.
+/// The name of an object relative to the folder; `None` if it belongs to a copied mirror.
 fn below(prefix: &object_store::path::Path, meta: &ObjectMeta) -> anyhow::Result<Option<String>> {
     let full = meta.location.as_ref();
     let name = match prefix.as_ref() {
@@ -106,7 +102,7 @@ fn below(prefix: &object_store::path::Path, meta: &ObjectMeta) -> anyhow::Result
     Ok((name.split('/').next() != Some(trueno_store::source::FOLDER)).then(|| name.to_owned()))
 }
 
-/// Refuses names that would lie elsewhere, or could not be files.
+/// Rejects names that point outside the folder or cannot be file names.
 fn is_file_below(name: &str) -> anyhow::Result<()> {
     let is_odd = |part: &str| ["", ".", ".."].contains(&part) || part.len() > 255;
     ensure!(
@@ -116,7 +112,8 @@ fn is_file_below(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Leaves out empty objects that stand for folders; an object with content cannot be a file and a folder.
+/// Removes empty objects that represent folders. It is an error if an object with content is both a file and a
+/// folder.
 fn without_folders(objects: &mut BTreeMap<String, Object>) -> anyhow::Result<()> {
     let mut folders = Vec::new();
     for (name, object) in objects.iter() {

@@ -18,7 +18,6 @@ use crate::listing::{Listing, Object};
 
 const INDEX: &str = "index.jsonl";
 
-/// A file that is in its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     name: String,
@@ -27,20 +26,20 @@ struct Entry {
     modified_ns: i128,
 }
 
-/// A mirror that nobody else changes meanwhile.
+/// A mirror, locked against changes by others.
 pub struct Mirror {
     folder: PathBuf,
     index: BTreeMap<String, Entry>,
-    /// The index, which lines are added to once something is to change.
+    /// The index, open for appending once something changes.
     log: Option<File>,
     source: Source,
     _lock: File,
-    /// Held while something changes.
+    /// Lock against readers, held while something changes.
     _readers: Option<File>,
 }
 
 impl Mirror {
-    /// Opens or begins the mirror of a place; waits for who changes it.
+    /// Opens or creates the mirror of a place. Waits for processes that change it.
     ///
     /// # Errors
     /// The folder has something else in it; it cannot be written.
@@ -84,7 +83,7 @@ impl Mirror {
         })
     }
 
-    /// Number and bytes of the files that are in their places.
+    /// Number and total bytes of the mirrored files.
     pub fn size(&self) -> (usize, u64) {
         let bytes = self.index.values().map(|entry| entry.bytes);
         (self.index.len(), bytes.sum())
@@ -94,13 +93,13 @@ impl Mirror {
         &self.folder
     }
 
-    /// The mirror is whole, of this version, and nobody has changed a file since.
+    /// Whether the mirror is complete and of this version, and no file was modified since.
     pub fn is_whole(&self, version: &str) -> bool {
         self.source.version.as_deref() == Some(version)
             && self.index.values().all(|entry| self.is_in_place(entry))
     }
 
-    /// An object's file is there as the object is now.
+    /// Whether the file of an object is up to date.
     pub fn has(&self, name: &str, object: &Object) -> bool {
         let entry = self.index.get(name);
         entry.is_some_and(|entry| {
@@ -117,7 +116,7 @@ impl Mirror {
         })
     }
 
-    /// Waits for who reads the mirror, and says, before the first change, that it is not whole.
+    /// Waits for readers of the mirror, and marks it as incomplete before the first change.
     pub fn begin(mut self) -> anyhow::Result<Self> {
         let readers = File::create(self.folder.join(FOLDER).join(READERS))?;
         readers.lock()?;
@@ -136,13 +135,11 @@ impl Mirror {
         Ok(())
     }
 
-    /// Says that it is whole.
     pub fn finish(&mut self, version: &str) -> anyhow::Result<()> {
         self.source.version = Some(version.to_owned());
         self.write_source()
     }
 
-    /// Removes files of objects that are not listed any more; the number.
     pub fn remove_unlisted(&mut self, listing: &Listing) -> anyhow::Result<usize> {
         let gone = self
             .index
@@ -171,13 +168,12 @@ impl Mirror {
         Ok(gone.len())
     }
 
-    /// File in which an object gathers until it is whole.
     pub fn partial(&self, name: &str, object: &Object) -> PathBuf {
         let key = Listing([(name.to_owned(), object.clone())].into()).version();
         self.folder.join(FOLDER).join(format!("{key}.partial"))
     }
 
-    /// Puts a whole file in its place.
+    /// Moves a complete file to its place.
     ///
     /// # Errors
     /// It cannot be put there: something else lies in its way, such as a link.
@@ -198,7 +194,7 @@ impl Mirror {
         Ok(())
     }
 
-    /// Makes folders, none of them through a link, which could lead elsewhere.
+    /// Creates folders. None may be a link, which could point elsewhere.
     fn make_folders(&self, folder: &Path) -> anyhow::Result<()> {
         let below = folder.strip_prefix(&self.folder)?;
         let mut at = self.folder.clone();
@@ -214,7 +210,6 @@ impl Mirror {
         Ok(())
     }
 
-    /// Removes what was left of files that are not wanted any more.
     pub fn remove_partials(&self) -> anyhow::Result<()> {
         for entry in fs::read_dir(self.folder.join(FOLDER))? {
             let file = entry?.path();
@@ -235,7 +230,7 @@ fn line(entry: &Entry) -> serde_json::Result<String> {
     Ok(format!("{}\n", serde_json::to_string(entry)?))
 }
 
-/// Files as the last line of each says; a torn line is none, and its file is fetched again.
+/// Reads the index; the last line of each file counts. A torn line is ignored, so its file is downloaded again.
 fn read_index(file: &Path) -> io::Result<BTreeMap<String, Entry>> {
     let text = match fs::read(file) {
         Ok(text) => text,

@@ -4,10 +4,10 @@ use std::env;
 
 use trueno_store::SECRETS;
 
-/// Values that are shorter say nothing, and would be found in words.
+/// Shorter values are not secret, and would match within words.
 const LEAST_LETTERS: usize = 4;
 
-/// The text, with the names of variables in place of their values.
+/// Replaces values of secret variables by their names.
 pub fn redacted(text: &str) -> String {
     let values = SECRETS.map(|name| (name, env::var(name).unwrap_or_default()));
     without(text, &values)

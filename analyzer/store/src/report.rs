@@ -12,7 +12,7 @@ use crate::cli::ReportArgs;
 use crate::uri::StoreUri;
 use crate::{analyzer, cache, fetch};
 
-/// Mirrors the job and becomes the analyzer, which ends with its own exit code.
+/// Mirrors the job and replaces this process by the analyzer, whose exit code it thus has.
 pub async fn run(args: &ReportArgs) -> anyhow::Result<()> {
     let analyze = analyzer::found(args.analyze.as_deref())?;
     let folder = match &args.uri {
@@ -46,7 +46,7 @@ pub async fn run(args: &ReportArgs) -> anyhow::Result<()> {
     Err(anyhow!(error).context(analyze.display().to_string()))
 }
 
-/// Has nobody change the mirror until the analyzer has ended: the lock is of the open file, which it inherits.
+/// Locks the mirror until the analyzer has ended. The lock belongs to the open file, which the analyzer inherits.
 fn hold(folder: &std::path::Path) -> anyhow::Result<()> {
     let held = try_hold(folder).with_context(|| folder.display().to_string())?;
     let held = held.with_context(|| {

@@ -7,22 +7,20 @@ use std::path::Path;
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
-/// Folder of the mirror's own files.
 pub const FOLDER: &str = ".trueno-mirror";
-/// File that is locked by who reads the mirror, and by who changes it.
+/// File that readers and writers of the mirror lock.
 pub const READERS: &str = "readers";
 
-/// The place that a mirror is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     pub uri: String,
-    /// The server, where the environment named one.
+    /// The endpoint, if the environment had one.
     pub endpoint: Option<String>,
-    /// Version of its files; `None`: it is not whole.
+    /// Version of its files; `None` if it is incomplete.
     pub version: Option<String>,
 }
 
-/// Has nobody change the mirror as long as the file is open; `None`: somebody changes it now.
+/// Locks a mirror against changes as long as the file is open. `None` if a process is changing it.
 ///
 /// # Errors
 /// It is no mirror, or not to be written.
@@ -40,7 +38,7 @@ pub fn try_hold(folder: &Path) -> io::Result<Option<File>> {
 }
 
 impl Source {
-    /// The place that a folder mirrors; `None`: it is no mirror.
+    /// The source of a mirror; `None` if the folder is not a mirror.
     ///
     /// # Errors
     /// The record in the folder cannot be read.

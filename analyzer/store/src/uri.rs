@@ -7,18 +7,15 @@ use std::str::FromStr;
 use anyhow::{bail, ensure};
 use url::Url;
 
-/// Scheme of stores that speak the S3 protocol.
 const S3: &str = "s3://";
-/// Scheme of local folders.
 const FILE: &str = "file://";
 const HINT: &str = "hint: s3://BUCKET/PREFIX or file:///FOLDER";
 
-/// A folder of objects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreUri {
-    /// A prefix of a bucket, without slashes at its ends; the text is taken as it is, nothing in it is decoded.
+    /// Bucket and prefix without slashes at its ends. Nothing is percent-decoded.
     S3 { bucket: String, prefix: String },
-    /// A folder of this machine.
+    /// A local folder.
     File(PathBuf),
 }
 

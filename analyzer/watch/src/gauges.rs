@@ -8,42 +8,37 @@ use serde::Serialize;
 use trueno_cupti::nvml::{GpuGauge, Nvml};
 use trueno_format::run_json::RunJson;
 
-/// Time that shares of processors are of.
 const SPAN: Duration = Duration::from_secs(2);
 
-/// All gauges. What is `None` has its reason in `not_measured`.
+/// All gauges. For each `None` there is a reason in `not_measured`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gauges {
-    /// Processors that the program kept busy in the last two seconds, as far as they were watched.
+    /// Average number of processors that the program kept busy in the last two seconds.
     pub program_cpus: Option<f64>,
-    /// Memory of the program that is in RAM.
     pub program_memory_bytes: Option<u64>,
     /// State of the program's main thread, as the system's letter: R, S, D, T, Z.
     pub program_state: Option<char>,
-    /// Share of all processors' time that was not idle in the same time.
+    /// Share of all processors' time that was not idle in the same window.
     pub machine_busy_share: Option<f64>,
-    /// Processors of the machine.
     pub machine_cpus: Option<u64>,
-    /// Memory that is not available any more.
+    /// Memory that is no longer available.
     pub machine_memory_used_bytes: Option<u64>,
     pub machine_memory_bytes: Option<u64>,
-    /// GPUs of the machine.
     pub gpus: Vec<GpuGauge>,
-    /// Reasons, by gauge: `program`, `machine`, `gpu`.
+    /// Reasons by gauge: `program`, `machine`, `gpu`.
     pub not_measured: BTreeMap<&'static str, String>,
 }
 
-/// Reads gauges again and again.
 pub struct GaugeReader {
     pid: Result<u32, String>,
     nvml: Result<Nvml, String>,
-    /// Readings of the last seconds, the oldest first: times of processors are counted in ticks of 10 ms.
+    /// Recent readings, oldest first. Processor time is counted in ticks of 10 ms.
     program_before: VecDeque<(Instant, u64)>,
     machine_before: VecDeque<(Instant, (u64, u64))>,
 }
 
 impl GaugeReader {
-    /// Of the program of a run, if it runs on this machine.
+    /// Reads gauges of a run's program, if it runs on this machine.
     pub fn new(run: &RunJson) -> Self {
         Self {
             pid: process(run),
@@ -66,7 +61,6 @@ impl GaugeReader {
         gauges
     }
 
-    /// State of a thread of the program, as the system's letter.
     pub fn thread_state(&self, os_id: u64) -> Option<char> {
         let pid = self.pid.as_ref().ok()?;
         let text = fs::read_to_string(format!("/proc/{pid}/task/{os_id}/stat")).ok()?;
@@ -125,7 +119,7 @@ impl GaugeReader {
     }
 }
 
-/// Adds a reading; gives the oldest one that differences are taken from.
+/// Adds a reading. Returns the oldest one, to take the difference from.
 fn since<T: Copy>(
     readings: &mut VecDeque<(Instant, T)>,
     now: Instant,
@@ -139,7 +133,6 @@ fn since<T: Copy>(
     oldest
 }
 
-/// A number that the system knows.
 fn number_of(name: libc::c_int) -> u64 {
     // SAFETY: asks for a number.
     u64::try_from(unsafe { libc::sysconf(name) })
@@ -147,7 +140,7 @@ fn number_of(name: libc::c_int) -> u64 {
         .max(1)
 }
 
-/// The process that records, if it is one of this machine and no other has its number.
+/// The recording process, if it runs on this machine and its id was not reused.
 fn process(run: &RunJson) -> Result<u32, String> {
     let pid = run
         .program
@@ -180,7 +173,7 @@ struct ProcessStat {
     resident_pages: u64,
 }
 
-/// `/proc/PID/stat`: the name, in parentheses, may hold anything.
+/// Parses `/proc/PID/stat`. The name in parentheses may contain anything.
 fn process_stat(text: &str) -> Option<ProcessStat> {
     let (_, fields) = text.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
@@ -192,7 +185,7 @@ fn process_stat(text: &str) -> Option<ProcessStat> {
     })
 }
 
-/// `/proc/stat`: ticks of all processors that were not idle, all ticks, and processors.
+/// Parses `/proc/stat`: busy ticks of all processors, all ticks, and the number of processors.
 fn machine_stat(text: &str) -> Option<(u64, u64, u64)> {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu "))?;
     // Guests are in the first two already.

@@ -5,32 +5,28 @@ use std::collections::BTreeMap;
 use trueno_analysis::hash::FastMap;
 use trueno_format::observe::{Event, ObservedThread};
 
-/// Ends of rows that a thread must have had before its silence says something.
+/// Rows that a thread must have ended before its silence means anything.
 const MIN_ENDS: u64 = 20;
-/// A thread is silent for longer than so many times its longest pause.
+/// A thread is silent if nothing ended for this many times its longest pause.
 const PAUSES: i64 = 10;
 const MIN_SILENCE_NS: i64 = 2_000_000_000;
-/// Pauses are those of the last of these stretches, and of the one before.
+/// Pauses are tracked over intervals of this length. The last two count.
 const STRETCH_NS: i64 = 30_000_000_000;
 
-/// One thread, as its events tell.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
     start_ns: i64,
     latest_ns: i64,
     ends: u64,
-    /// Longest pauses between ends, of this stretch and the one before.
+    /// Longest pauses between ends in the current interval and the one before.
     pauses_ns: [i64; 2],
     stretch: i64,
     has_ring: bool,
 }
 
-/// A thread that is silent for far longer than it was before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// Index of the thread.
     pub thread: u32,
-    /// Time since its last row ended.
     pub since_ns: i64,
     /// Its longest pause in the last half minute of its rows.
     pub pause_ns: i64,
@@ -69,7 +65,7 @@ impl Lanes {
         lane.ends += 1;
     }
 
-    /// Takes the threads that may still record, and forgets those that have ended before a moment.
+    /// Updates the threads that may still record. Forgets threads that ended before `forget_before_ns`.
     pub fn update(&mut self, threads: &[ObservedThread], forget_before_ns: i64) {
         self.lanes
             .values_mut()
@@ -87,8 +83,8 @@ impl Lanes {
             .retain(|_, lane| lane.has_ring || lane.latest_ns >= forget_before_ns);
     }
 
-    /// Time within a window in which threads were there: of those that have a ring until its end, of others until their
-    /// last row has ended.
+    /// Sum of the time that threads existed within a window. Threads with a ring exist until its end, others
+    /// until their last row ended.
     pub fn time_ns(&self, from_ns: i64, to_ns: i64) -> u64 {
         let of_lane = |lane: &Lane| {
             let end_ns = if lane.has_ring { to_ns } else { lane.latest_ns };
@@ -97,12 +93,10 @@ impl Lanes {
         self.lanes.values().map(of_lane).sum()
     }
 
-    /// End of the newest event.
     pub fn latest_ns(&self) -> Option<i64> {
         self.latest_ns
     }
 
-    /// Threads that are silent, by index.
     pub fn silences(&self, now_ns: i64) -> Vec<Silence> {
         let of_lane = |(thread, lane): (&u32, &Lane)| {
             let since_ns = now_ns - lane.latest_ns;

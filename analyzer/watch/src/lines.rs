@@ -7,14 +7,12 @@ use trueno_render::style::{Meaning, Palette};
 
 use crate::snapshot::{Kernel, Part, Snapshot};
 
-/// Columns of the fewest that a picture is made for.
 pub const MIN_WIDTH: usize = 80;
-/// Lines of each list where there is no end of lines.
+/// Lines of each list if the height is unlimited.
 const ALL: usize = 20;
-/// Columns of names of figures.
 const LEAD: usize = 12;
 
-/// A picture on so many lines of so many columns; without a number of lines, all that there is.
+/// A picture of this width and height. Without a height, everything is shown.
 pub fn lines(
     picture: &Snapshot,
     width: usize,
@@ -53,7 +51,7 @@ pub fn lines(
     top
 }
 
-/// Lines for three lists: what each needs, as long as there is room, turn by turn.
+/// Distributes lines among three lists in turn, up to what each needs.
 fn share_out(room: usize, wanted: [usize; 3]) -> [usize; 3] {
     let mut given = [0; 3];
     let mut left = room;
@@ -73,7 +71,7 @@ struct Page {
     palette: Palette,
 }
 
-/// The parts of a figure on as few lines as they fit, so that no number loses its unit.
+/// Packs the parts of a figure into few lines, without separating numbers from units.
 fn packed(text: &str, room: usize) -> Vec<String> {
     const BETWEEN: &str = " · ";
     let mut lines: Vec<String> = Vec::new();
@@ -98,7 +96,7 @@ fn optional<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
 }
 
 impl Page {
-    /// A line with a name in front; more lines where its parts do not fit on one.
+    /// A line that begins with a name, and continuation lines if its parts do not fit.
     fn figure(&self, name: &str, text: &str) -> Vec<String> {
         let lead = |name: &str| self.palette.paint(Meaning::Faint, &pad(name, LEAD, false));
         let names = std::iter::once(name).chain(std::iter::repeat(""));
@@ -177,7 +175,7 @@ impl Page {
         self.palette.paint(Meaning::Heading, &text)
     }
 
-    /// Rows of a list, and the sum of those that are not shown.
+    /// Rows of a list, and the sum of the other rows.
     fn parts(&self, name: &str, parts: &[Part], room: usize) -> Vec<String> {
         if room == 0 || parts.is_empty() {
             return if parts.is_empty() && room > 0 {

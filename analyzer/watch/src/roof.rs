@@ -10,28 +10,25 @@ use trueno_format::observe::EventKind;
 
 use crate::window::{KernelLabel, KernelSum};
 
-/// Achieved rates of a kernel, and its distance from the roof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct KernelRoof {
     /// FLOP/s over calls that state FLOPs and bytes.
     pub flops_per_s: Option<f64>,
-    /// Bytes/s over the same calls.
+    /// Over the same calls as `flops_per_s`.
     pub bytes_per_s: Option<f64>,
-    /// Achieved over attainable FLOP/s.
+    /// Achieved divided by attainable FLOP/s.
     pub efficiency: Option<f64>,
     /// `memory` or `compute`.
     pub bound_by: Option<&'static str>,
-    /// FLOP/s that the roof allows at this intensity.
+    /// FLOP/s that the roofline allows at this intensity.
     pub attainable_flops_per_s: Option<f64>,
-    /// Level of memory that the bytes are held to come from.
+    /// Memory level that the bytes are assumed to come from.
     pub memory: Option<&'static str>,
-    /// The level follows from the speed, or a precision or instruction set was assumed.
+    /// Assumptions about the level (derived from the speed), the precision or the instruction set.
     pub assumed: Vec<String>,
-    /// The reason why there is no efficiency.
     pub not_measured: Option<String>,
 }
 
-/// Ceilings of a run, as its log has them.
 pub fn ceilings(rows: &[trueno_format::Ceiling]) -> Ceilings {
     let lower = |text: &Option<std::borrow::Cow<'static, str>>| {
         text.as_ref().map(|text| text.to_lowercase())
@@ -56,7 +53,7 @@ pub fn ceilings(rows: &[trueno_format::Ceiling]) -> Ceilings {
     }
 }
 
-/// Holds a kernel against the ceilings; `name` is that of its backend.
+/// Compares a kernel with the ceilings. `name` is the name of its backend.
 pub fn kernel_roof(
     label: &KernelLabel,
     sum: &KernelSum,

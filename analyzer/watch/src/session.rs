@@ -20,18 +20,16 @@ use crate::snapshot::{Meaning, Snapshot};
 use crate::warnings::{Facts, warnings};
 use crate::window::{CounterNames, Window};
 
-/// Slots of a window.
 const SLOTS: usize = 50;
 const DELAYS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
-/// Part of a ring that may be written between two looks.
+/// Share of a ring that may be written between two looks.
 const BUSY_SHARE: f64 = 0.25;
-/// Part of one processor that looks may take.
+/// Share of one processor that looking may take.
 const MAX_COST_SHARE: f64 = 0.1;
 
-/// A run whose pages are gone for longer has not ended, but is recorded without them.
+/// If the live pages are gone for longer, the run has not ended, but is recorded without them.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// A run that is followed.
 pub struct Session {
     run: PathBuf,
     json: RunJson,
@@ -46,18 +44,15 @@ pub struct Session {
     is_here: bool,
     names: usize,
     delay: Duration,
-    /// Part of one processor that looks take, of late.
     cost_share: f64,
     looked: Option<Instant>,
-    /// Times of looks, with the records that were overwritten and seen.
     looks: VecDeque<(i64, u64, u64)>,
     tails: BTreeMap<(u32, u64), u64>,
     writer_moved: Instant,
-    /// Since when, and why, nothing can be seen.
     blind: Option<(Instant, String)>,
 }
 
-/// The monotonic clock, which the recorder's timeline is held to.
+/// `CLOCK_MONOTONIC`, which is compared with the recorder's timeline.
 fn monotonic_ns() -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -69,7 +64,7 @@ fn monotonic_ns() -> u64 {
 }
 
 impl Session {
-    /// Of a run that is being recorded, with the length of the window.
+    /// Follows a run that is being recorded. `window` is the length of the window.
     pub fn new(run: &Path, json: RunJson, window: Duration, rules: CategoryRules) -> Self {
         let window_ns = i64::try_from(window.as_nanos()).unwrap_or(i64::MAX);
         let mut gauges = GaugeReader::new(&json);
@@ -102,7 +97,7 @@ impl Session {
         &self.run
     }
 
-    /// `run.json` as it is now: another run in the same place begins anew.
+    /// Whether `run.json` is still of the same run. If not, following starts anew.
     #[must_use]
     pub fn is_still(&mut self, json: &RunJson) -> bool {
         let same = self.json.run_id == json.run_id;
@@ -112,7 +107,6 @@ impl Session {
         same
     }
 
-    /// Reads what is new.
     pub fn look(&mut self) {
         let begin = Instant::now();
         if let Err(error) = self.observer.stop() {
@@ -147,7 +141,7 @@ impl Session {
         self.pace(begin, look.busiest_share);
     }
 
-    /// Returns whether the pages of what is alive have just gone: the run has ended, or was removed.
+    /// Whether the live pages disappeared just now: the run has ended or was removed.
     pub fn is_ending(&self) -> bool {
         let blind = self.blind.as_ref();
         blind.is_some_and(|(since, _)| since.elapsed() < ENDING)
@@ -182,17 +176,16 @@ impl Session {
         self.tails = tails;
     }
 
-    /// Time to wait until the next look.
     pub fn delay(&self) -> Duration {
         self.delay
     }
 
-    /// Part of one processor that looks take.
     pub fn cost_share(&self) -> f64 {
         self.cost_share
     }
 
-    /// Moment on the run's timeline: by the clock, or where the program runs on another machine by its newest event.
+    /// Current time on the run's timeline, from the clock. If the program runs on another machine, the time of
+    /// its newest event.
     fn now_ns(&self) -> i64 {
         let latest_ns = self.lanes.latest_ns().unwrap_or(0);
         if self.is_here {
@@ -202,7 +195,6 @@ impl Session {
         }
     }
 
-    /// The picture of now.
     pub fn snapshot(&mut self) -> Snapshot {
         let now_ns = self.now_ns();
         self.window.advance(now_ns);

@@ -13,102 +13,81 @@ use crate::roof::{KernelRoof, kernel_roof};
 use crate::warnings::Warning;
 use crate::window::{Label, Sums};
 
-/// Category of time in which a thread waited for others.
+/// Category of time that a thread waited for others.
 pub const WAITING: &str = "waiting";
-/// Category of iterations and layers themselves, and of kernels right in them.
+/// Category of iterations and layers themselves, and of kernels directly in them.
 pub const OUTSIDE: &str = "outside bricks";
 const UNCATEGORISED: &str = "uncategorised";
 
-/// All that is shown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Snapshot {
     /// `recording`, and after the end `finished`, `failed`, `recovered` or `killed`.
     pub state: &'static str,
-    /// Label that the program gave the run, or the program's name.
+    /// The run's label, or the program's name.
     pub label: String,
-    /// Different for every run.
     pub run_id: String,
     pub pid: Option<u32>,
-    /// Time since the recording began.
     pub elapsed_ns: Option<i64>,
-    /// The window that all sums are of.
     pub window: WindowFacts,
-    /// Iterations that ended in the window.
     pub iterations: Iterations,
-    /// Time of threads in the window.
     pub threads: Threads,
-    /// Own time of rows by category, the most first.
+    /// Self time of rows by category, the most first.
     pub categories: Vec<Part>,
-    /// Own time of bricks, functions and tasks by name, the most first.
+    /// Self time of bricks, functions and tasks by name, the most first.
     pub bricks: Vec<Part>,
     /// Kernels by name and backend, the most time first.
     pub kernels: Vec<Kernel>,
-    /// Gauges, read at the moment of the picture.
     pub gauges: Gauges,
     /// Rows in segments so far, by table.
     pub written_rows: BTreeMap<&'static str, u64>,
-    /// Rows not kept so far, by table.
     pub dropped_rows: BTreeMap<&'static str, u64>,
     pub warnings: Vec<Warning>,
 }
 
-/// The window, and what is not in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WindowFacts {
-    /// Its beginning on the run's timeline.
     pub from_ns: i64,
     pub to_ns: i64,
-    /// Time since the newest event; null: there was none.
+    /// Time since the newest event; null if there was none.
     pub newest_event_age_ns: Option<i64>,
-    /// Rows that are known to be open, as others have ended in them. Their own time is not in the sums yet.
+    /// Rows known to be open because others ended in them. Their self time is not in the sums yet.
     pub open_rows: u64,
-    /// Records that were overwritten before they were read, since the view began.
+    /// Records overwritten before they were read, since the start of watching.
     pub overwritten_records: u64,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Iterations {
-    /// Iterations that ended in the window.
     pub ended: u64,
-    /// They over the length of the window.
     pub per_s: Option<f64>,
-    /// Mean of their durations.
     pub mean_ns: Option<f64>,
     pub longest_ns: Option<u64>,
-    /// Declared tokens over the length of the window.
     pub tokens_per_s: Option<f64>,
-    /// Declared samples over the length of the window.
     pub samples_per_s: Option<f64>,
-    /// The reason where there are none.
     pub not_measured: Option<&'static str>,
 }
 
 /// Time of threads. The parts add up to `time_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Threads {
-    /// Threads that have a ring now.
     pub recording: usize,
-    /// Time in which threads were there, added up.
+    /// Sum of the time that threads existed.
     pub time_ns: u64,
-    /// In bricks, functions, tasks and kernels that have ended.
+    /// In ended bricks, functions, tasks and kernels.
     pub work_ns: u64,
-    /// In waits that have ended.
     pub waiting_ns: u64,
-    /// In iterations and layers that have ended, and in no brick of them.
+    /// In ended iterations and layers, but in none of their bricks.
     pub outside_bricks_ns: u64,
-    /// In no row that has ended: in one that is open, or in none.
+    /// In no ended row: in an open one, or in none.
     pub not_ended_ns: u64,
 }
 
-/// A part of the time of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
     pub name: String,
-    /// Category of a brick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     pub time_ns: u64,
-    /// Of the time of threads.
     pub share: Option<f64>,
     pub ended: u64,
 }
@@ -116,24 +95,21 @@ pub struct Part {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Kernel {
     pub name: String,
-    /// Its backend; empty: not told.
+    /// Empty if unknown.
     pub backend: String,
-    /// The device it ran on; null: a thread.
+    /// The device it ran on; null for a thread.
     pub device: Option<u32>,
     pub calls: u64,
-    /// Their durations; of a device by its clock, and null where it did not say.
+    /// Sum of durations; for a device by its clock. Null if the device did not report it.
     pub time_ns: Option<u64>,
-    /// Its place below the roof.
     #[serde(flatten)]
     pub roof: KernelRoof,
 }
 
-/// Texts, rules and ceilings that turn numbers into a picture.
+/// Names, rules and ceilings that turn numbers into a snapshot.
 pub struct Meaning<'a> {
-    /// The text of a name.
     pub name: &'a dyn Fn(u32) -> String,
     pub rules: &'a CategoryRules,
-    /// Ceilings of the run.
     pub ceilings: &'a Ceilings,
 }
 
@@ -155,7 +131,7 @@ impl Meaning<'_> {
 }
 
 impl Snapshot {
-    /// Adds the sums of a window, with the time in which threads were there.
+    /// Adds the sums of a window. `thread_ns` is the time that threads existed.
     pub fn add_sums(&mut self, sums: &Sums, thread_ns: u64, meaning: &Meaning<'_>) {
         (self.window.from_ns, self.window.to_ns) = (sums.from_ns, sums.to_ns);
         self.window.open_rows = sums.open_rows;

@@ -8,32 +8,27 @@ use trueno_format::regular_file;
 use trueno_format::run_json::{RUN_JSON, RunJson, State};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_NAME};
 
-/// Stage of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stage {
-    /// There is no `run.json` yet.
     NoRun,
-    /// A process records into it.
     Recording(Box<RunJson>),
-    /// It says that it is recorded, and no process does: the program was killed.
+    /// The state is "recording", but no process records: the program was killed.
     Killed,
     Ended(State),
 }
 
-/// The reason why a folder cannot be watched.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageError {
-    /// It is something else.
     #[error("{}: {why}", path.display())]
     NotWatchable {
         path: PathBuf,
-        /// In words, with a hint.
+        /// What is wrong, in words.
         why: String,
     },
 }
 
-/// Looks at a run.
+/// Reads the stage of a run.
 ///
 /// # Errors
 /// It is something else than a run, a job of several ranks, or of a newer format.
@@ -83,7 +78,7 @@ pub fn stage(run: &Path) -> Result<Stage, StageError> {
     })
 }
 
-/// Returns whether a process of that number runs on this machine, or on another one that is not seen from here.
+/// Whether a process with this id runs on this machine. Also true for another machine, which cannot be checked.
 fn runs_here(json: &RunJson) -> bool {
     let is_here = trueno_format::host::facts().name == json.host.name;
     let pid = json.program.pid.filter(|_| is_here);
@@ -96,7 +91,6 @@ fn several(rank: &str) -> String {
     )
 }
 
-/// The first folder of a rank.
 fn ranks(run: &Path) -> Option<String> {
     let entries = std::fs::read_dir(run).ok()?;
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());

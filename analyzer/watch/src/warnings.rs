@@ -9,11 +9,11 @@ use trueno_model::{Cell, width};
 
 use crate::lanes::Silence;
 
-/// Part of a ring that the writer has not taken, from which on it is said to be late.
+/// Share of unread records in a ring above which the writer is late.
 const LATE_SHARE: f64 = 0.5;
-/// The writer looks at its rings every 20 ms: one that has not moved for so long stands.
+/// The writer checks rings every 20 ms. If it has not moved for this long, it is stuck.
 const STANDS_NS: i64 = 2_000_000_000;
-/// No row at all has ended for so long.
+/// Time without any ended row before a warning.
 const QUIET_NS: i64 = 5_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,30 +23,20 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Facts that warnings come from.
 #[derive(Clone, Debug, Default)]
 pub struct Facts<'a> {
-    /// Rows not kept so far, by table.
     pub dropped: BTreeMap<&'static str, u64>,
-    /// Threads that have a ring.
     pub threads: &'a [ObservedThread],
-    /// Time for which no ring with unread records was read, of the writer.
+    /// Time in which the writer read no ring although records were waiting.
     pub writer_stands_ns: i64,
-    /// Threads that are silent, and the letter of their state, where the system tells it.
     pub silences: Vec<(Silence, Option<char>)>,
-    /// Time since the newest event.
     pub age_ns: Option<i64>,
-    /// Records that the watcher did not see before they were overwritten, within the window.
+    /// Records in the window that were overwritten before the watcher saw them.
     pub overwritten: u64,
-    /// Records that it has seen in the same time.
     pub seen: u64,
-    /// Rows are in segments.
     pub has_written: bool,
-    /// State of the program, as the system's letter.
     pub program_state: Option<char>,
-    /// Problems that the recorder has written down.
     pub problems: &'a [String],
-    /// The reason why the pages of what is alive cannot be seen.
     pub blind: Option<&'a str>,
     /// Rings that this program cannot read.
     pub unreadable_rings: u64,
@@ -67,7 +57,6 @@ fn state_words(letter: char) -> Option<&'static str> {
     })
 }
 
-/// Name of a thread for people.
 pub fn thread_name(thread: &ObservedThread) -> String {
     match thread.name.as_deref().filter(|name| !name.is_empty()) {
         Some(name) => width::printable(name).into_owned(),
@@ -75,7 +64,7 @@ pub fn thread_name(thread: &ObservedThread) -> String {
     }
 }
 
-/// Warnings that are true now, the gravest first.
+/// Current warnings, the most serious first.
 pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
     let mut found = Vec::new();
     let mut warn = |code, text: String| found.push(Warning { code, text });

@@ -11,84 +11,72 @@ use std::collections::{BTreeMap, VecDeque};
 use trueno_analysis::hash::FastMap;
 use trueno_format::observe::{Event, EventKind};
 
-/// Open rows that are kept: with more, something is wrong with the parents.
+/// Limit on open rows. If there are more, parent ids are wrong.
 const MAX_OPEN: usize = 1 << 16;
-/// Kernels of an open row that are looked through for one of the same name.
+/// Limit on kernels of an open row that are searched for an equal name.
 const MAX_LOOKED_AT: usize = 64;
-/// Events that lie further ahead of the clock are damaged.
+/// Events further ahead of the clock are damaged.
 const MAX_AHEAD_NS: i64 = 10_000_000_000;
 
-/// Rows that are added up together.
+/// Identifies rows that are summed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label {
-    /// Kind of the rows.
     pub kind: EventKind,
-    /// Number of their name.
     pub name: u32,
-    /// Number of the category that the program gave; 0: none.
+    /// Number of the category stated by the program; 0 for none.
     pub category: u32,
 }
 
-/// Kernels that are added up together.
+/// Identifies kernels that are summed together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KernelLabel {
-    /// On a thread, on a device, or on one that did not tell its times.
+    /// On a thread, on a device, or on a device that reported no times.
     pub kind: EventKind,
-    /// Number of the name.
     pub name: u32,
-    /// Number of the backend.
     pub backend: u32,
     pub device: Option<u32>,
 }
 
-/// Time and number of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RowSum {
-    /// Their own time within the window.
     pub time_ns: u64,
-    /// Rows that ended in it.
     pub ended: u64,
 }
 
-/// Kernels that ended in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSum {
     pub calls: u64,
     pub time_ns: u64,
-    /// Calls that state their floating-point operations and their bytes.
+    /// Calls that state both floating-point operations and bytes.
     pub stated_calls: u64,
-    /// Durations of those.
     pub stated_ns: u64,
-    /// Floating-point operations of those.
     pub flops: u64,
     pub bytes: u64,
-    /// Calls that state no floating-point operations.
+    /// Calls that state no FLOPs.
     pub without_flops: u64,
-    /// Calls that state them and no bytes.
+    /// Calls that state FLOPs but no bytes.
     pub without_bytes: u64,
 }
 
-/// Iterations that ended in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationSum {
     pub ended: u64,
     pub time_ns: u64,
     pub longest_ns: u64,
-    /// Tokens that they declare; `None`: none does.
+    /// `None` if no iteration declares any.
     pub tokens: Option<f64>,
-    /// Samples that they declare; `None`: none does.
+    /// `None` if no iteration declares any.
     pub samples: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// Beginning of the window.
     pub from_ns: i64,
     pub to_ns: i64,
     pub rows: BTreeMap<Label, RowSum>,
     pub kernels: BTreeMap<KernelLabel, KernelSum>,
     pub iterations: IterationSum,
-    /// Rows inside of which others have ended in the window, and which have not ended themselves.
+    /// Rows that have not ended, but contain rows that ended in the window.
     pub open_rows: u64,
 }
 
@@ -97,7 +85,6 @@ impl Sums {
         self.to_ns - self.from_ns
     }
 
-    /// Time of threads within rows that have ended.
     pub fn covered_ns(&self) -> u64 {
         self.rows.values().map(|sum| sum.time_ns).sum()
     }
@@ -110,25 +97,23 @@ struct Slot {
     iterations: IterationSum,
 }
 
-/// A count that one row declares.
 #[derive(Clone, Copy, Default)]
 enum Declared {
     #[default]
     Nothing,
     Once(f64),
-    /// Two values of one kind on one iteration: neither is used.
     Twice,
 }
 
-/// A row that has not ended, as far as rows inside it tell.
+/// A row that has not ended, as far as rows inside it show.
 #[derive(Default)]
 struct OpenRow {
-    /// Time of rows right inside it, by slot.
+    /// Time of its direct children, by slot.
     inside_ns: Vec<(i64, u64)>,
-    /// Kernels right inside it, by slot: name, time, and whether they ended there.
+    /// Its direct kernels, by slot: name, time, and whether they ended there.
     kernels: Vec<(i64, Label, RowSum)>,
     latest_ns: i64,
-    /// A row that nests has ended in it, before it.
+    /// A nested row has ended inside it.
     is_open: bool,
     tokens: Declared,
     samples: Declared,
@@ -163,20 +148,16 @@ impl Declared {
     }
 }
 
-/// Numbers of the names of counters that iterations declare.
+/// Name numbers of the counters that iterations declare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CounterNames {
-    /// Of `tokens`.
     pub tokens: Option<u32>,
-    /// Of `samples`.
     pub samples: Option<u32>,
 }
 
 pub struct Window {
     slot_ns: i64,
-    /// Slots of a full window.
     length: i64,
-    /// Number of the first slot.
     first: i64,
     slots: VecDeque<Slot>,
     open: FastMap<u64, OpenRow>,
@@ -185,7 +166,6 @@ pub struct Window {
 }
 
 impl Window {
-    /// Of so many slots of that length.
     pub fn new(slot_ns: i64, slots: usize) -> Self {
         Self {
             slot_ns: slot_ns.max(1),
@@ -198,7 +178,7 @@ impl Window {
         }
     }
 
-    /// It is so late: what lies before the window is forgotten.
+    /// Advances the window and forgets what lies before it.
     pub fn advance(&mut self, now_ns: i64) {
         self.now_ns = self.now_ns.max(now_ns);
         let first = (self.now_ns.div_euclid(self.slot_ns) - self.length).max(0);
@@ -216,7 +196,7 @@ impl Window {
         });
     }
 
-    /// Takes an event. Those of a thread come in the order of their ends.
+    /// Adds an event. Events of a thread must be in order of their ends.
     pub fn add(&mut self, event: &Event) {
         if event.end_ns > self.now_ns + MAX_AHEAD_NS {
             return;
@@ -271,7 +251,6 @@ impl Window {
         }
     }
 
-    /// A row on a thread.
     fn row(&mut self, event: &Event) {
         let inside = self.open.remove(&event.id).unwrap_or_default();
         // Rows of other threads go on beside it.
@@ -351,7 +330,6 @@ impl Window {
         }
     }
 
-    /// A row that has not ended, as far as it is known.
     fn open_row(&mut self, id: Option<u64>, latest_ns: i64) -> Option<&mut OpenRow> {
         let id = id?;
         if self.open.len() >= MAX_OPEN && !self.open.contains_key(&id) {
@@ -362,7 +340,7 @@ impl Window {
         Some(row)
     }
 
-    /// A slot that is in the window, or will be.
+    /// A slot that is in the window or will be.
     fn slot(&mut self, number: i64) -> Option<&mut Slot> {
         let at = usize::try_from(number - self.first).ok()?;
         while self.slots.len() <= at {
@@ -371,7 +349,7 @@ impl Window {
         self.slots.get_mut(at)
     }
 
-    /// The sums of the last full slots; of what was recorded after `complete_from_ns`, before which events lack.
+    /// Sums over the last full slots, but only from `complete_from_ns` on, before which events are missing.
     pub fn sums(&self, complete_from_ns: i64) -> Sums {
         let end = self.now_ns.div_euclid(self.slot_ns);
         let complete = complete_from_ns.max(0).saturating_add(self.slot_ns - 1);

@@ -28,7 +28,7 @@ fn event(kind: EventKind, (thread, id): (u32, u64), (start_ns, end_ns): (i64, i6
     }
 }
 
-/// Threads whose rows nest, with the rows that have ended in the order of their ends, and the rows that have not.
+/// Threads with nested rows: ended rows in order of their ends, and open rows.
 #[derive(Clone, Debug)]
 struct Recorded {
     ended: Vec<Event>,
@@ -36,7 +36,7 @@ struct Recorded {
     now_ns: i64,
 }
 
-/// Rows are opened and closed by turns, on two threads.
+/// Rows are opened and closed at random on two threads.
 fn recorded() -> impl Strategy<Value = Recorded> {
     let kinds = prop_oneof![
         1 => Just(EventKind::Iteration),
@@ -81,7 +81,7 @@ fn recorded() -> impl Strategy<Value = Recorded> {
     })
 }
 
-/// The innermost of the rows at a nanosecond of a thread: slow, and obvious.
+/// The innermost row at a nanosecond of a thread: slow but simple.
 fn innermost<'a>(
     rows: &'a [Event],
     open: &BTreeSet<u64>,

@@ -9,7 +9,6 @@ use crate::workplace::{Workplace, ends, same};
 
 const RANK: usize = 2;
 
-/// The plugin, from the folder of the analyzer.
 fn library(workplace: &Workplace) -> PathBuf {
     let file = workplace
         .analyze

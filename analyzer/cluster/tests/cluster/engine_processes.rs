@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::workplace::{Workplace, cluster, until};
 
-/// Variable of executors and of what they start.
+/// Environment variable that marks executors and their children.
 const MARK: &str = "TRUENO_CLUSTER_TEST";
 
-/// A cluster on loopback.
 pub struct Processes {
     pub url: String,
     mark: String,
@@ -20,7 +19,7 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// A scheduler, and executors of one task each that run this analyzer.
+    /// Starts a scheduler, and executors with one task each that run this analyzer.
     pub fn start(analyze: &Path, executors: usize) -> Self {
         static CLUSTERS: AtomicU32 = AtomicU32::new(0);
         let number = CLUSTERS.fetch_add(1, Ordering::Relaxed);
@@ -53,7 +52,6 @@ impl Processes {
         all
     }
 
-    /// A cluster of three executors for a workplace.
     pub fn of_three(workplace: &Workplace) -> Self {
         Self::start(&workplace.analyze, 3)
     }
@@ -62,7 +60,6 @@ impl Processes {
         self.add_executor_with(analyze, &[], std::iter::empty());
     }
 
-    /// An executor with more arguments, and variables.
     pub fn add_executor_with<'a>(
         &mut self,
         analyze: &Path,
@@ -88,7 +85,6 @@ impl Processes {
         executor.wait().expect("it has ended");
     }
 
-    /// Kills an executor and starts another.
     pub fn replace_executor(&mut self, place: usize, analyze: &Path) {
         let mut executor = self.executors.swap_remove(place);
         executor.kill().expect("an executor is killed");
@@ -108,7 +104,6 @@ impl Processes {
         self.scheduler.wait().expect("it has ended");
     }
 
-    /// Processes that executors have started and that live.
     pub fn tasks(&self) -> Vec<u32> {
         let own: Vec<u32> = self.executors.iter().map(Child::id).collect();
         let mark = format!("{MARK}={}", self.mark);
@@ -125,12 +120,10 @@ impl Processes {
             .collect()
     }
 
-    /// Waits until a task runs.
     pub fn until_busy(&self) {
         until("a task runs", || (!self.tasks().is_empty()).then_some(()));
     }
 
-    /// Waits until no task runs any more.
     pub fn until_idle(&self) {
         until("all tasks end", || self.tasks().is_empty().then_some(()));
     }

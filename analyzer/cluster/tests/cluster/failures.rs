@@ -106,7 +106,7 @@ fn what_is_asked_wrongly_is_told() {
     assert!(failed.stderr.contains("--job /none"), "{}", failed.stderr);
 }
 
-/// Programs in place of the analyzer, each of which fails in another way.
+/// Scripts in place of the analyzer. Each fails in a different way.
 #[test]
 fn tasks_that_fail_are_told() {
     let workplace = Workplace::new();
@@ -155,7 +155,7 @@ fn a_task_that_hangs_ends_with_the_deadline() {
     assert!(again.stderr.contains("deadline"), "{}", again.stderr);
 }
 
-/// A part that could not be kept is made here, as a report of one process makes it.
+/// A part that could not be saved is computed locally.
 #[test]
 fn what_cannot_be_kept_is_made_here() {
     let workplace = Workplace::new();

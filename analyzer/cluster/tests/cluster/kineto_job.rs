@@ -5,11 +5,9 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// Length of a step, microseconds.
 const STEP_US: i64 = 1_000;
 const STEPS: i64 = 6;
 
-/// Events of one rank.
 struct Trace {
     events: Vec<Value>,
     id: i64,
@@ -23,7 +21,6 @@ impl Trace {
         }));
     }
 
-    /// An operator that launches a kernel.
     fn launch(
         &mut self,
         operator: &str,
@@ -53,7 +50,7 @@ impl Trace {
     }
 }
 
-/// Writes the trace of a rank; the third is late in each step.
+/// Writes the trace of a rank. Rank 2 is late in each step.
 pub fn write(file: &Path, rank: u32, ranks: u32) {
     let mut trace = Trace {
         events: Vec::new(),

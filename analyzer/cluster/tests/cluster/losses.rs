@@ -7,7 +7,6 @@ use crate::workplace::{Workplace, begin, ends, ends_of, same, until};
 
 const RANKS: u32 = 16;
 
-/// Numbers that look random, the same each time.
 struct Seeded(u64);
 
 impl Seeded {
@@ -20,7 +19,7 @@ impl Seeded {
     }
 }
 
-/// Kills one of three executors at so many moments of a report.
+/// Kills one of three executors at this many different moments of a report.
 fn killed(times: usize) {
     let workplace = Workplace::new();
     let job = workplace.job(RANKS);
@@ -76,7 +75,6 @@ fn a_killed_executor_changes_nothing_at_ten_moments() {
     killed(10);
 }
 
-/// A process that an executor has started does not outlive it.
 #[test]
 fn a_killed_executor_leaves_no_task() {
     let workplace = Workplace::new();
@@ -93,7 +91,7 @@ fn a_killed_executor_leaves_no_task() {
     assert!(failed.stderr.contains("deadline"), "{}", failed.stderr);
 }
 
-/// With no executor left there is an error with its cause; a rerun takes what was made.
+/// Without executors there is an error with its cause. A rerun reuses finished parts.
 #[test]
 fn the_loss_of_all_executors_is_an_error() {
     let workplace = Workplace::new();

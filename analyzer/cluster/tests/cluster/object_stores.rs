@@ -11,10 +11,9 @@ use crate::workplace::{Workplace, cluster, ends, same};
 const RANKS: u32 = 6;
 const KEY: &str = "AKIAEXAMPLE";
 const SECRET: &str = "a-secret-of-the-test";
-/// Variable that names the client of stores; the server lies in `examples` beside it.
+/// Variable with the path of `trueno-store`. The server is in `examples` next to it.
 const STORE: &str = "TRUENO_STORE";
 
-/// A server of buckets.
 struct Bucket {
     buckets: PathBuf,
     environment: Vec<(String, String)>,
@@ -23,7 +22,7 @@ struct Bucket {
 }
 
 impl Bucket {
-    /// Puts a job into a bucket, as `s3://traces/job`.
+    /// Uploads a job as `s3://traces/job`.
     fn of(workplace: &Workplace, job: &Path) -> Self {
         let store = match std::env::var_os(STORE) {
             Some(file) => PathBuf::from(file),
@@ -85,7 +84,7 @@ impl Bucket {
             .map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// A cluster whose executors each have a folder for mirrors of their own, as on machines of their own.
+    /// A cluster in which each executor has its own mirror folder, as on separate machines.
     fn cluster(&self, workplace: &Workplace, executors: usize) -> Processes {
         let mut processes = Processes::start(&workplace.analyze, 0);
         for number in 0..executors {
@@ -173,7 +172,7 @@ fn reports_of_jobs_in_buckets_are_those_of_local_jobs() {
     );
 }
 
-/// Tasks of an executor share one mirror, and neither they nor what runs them know the keys.
+/// Tasks of an executor share one mirror. Neither they nor the driver see the credentials.
 #[test]
 fn executors_mirror_a_job_once_and_keep_keys_to_themselves() {
     let workplace = Workplace::new();
@@ -207,7 +206,7 @@ fn executors_mirror_a_job_once_and_keep_keys_to_themselves() {
     assert_eq!(tasks, 2 * RANKS, "two rounds of tasks");
 }
 
-/// An executor goes on with a mirror that was left half, and says why where it cannot.
+/// An executor resumes a partial mirror, or says why it cannot.
 #[test]
 fn executors_go_on_with_half_a_mirror() {
     let workplace = Workplace::new();

@@ -8,10 +8,9 @@ use serde_json::Value;
 use crate::engine_processes::Processes;
 use crate::workplace::{Workplace, ends, same};
 
-/// Tasks of the largest plan.
 const TASKS: u32 = 300;
 
-/// Ranks that a program in place of the analyzer was given, with how often.
+/// How often each rank was requested from a script in place of the analyzer.
 fn asked(log: &str) -> BTreeMap<u64, usize> {
     let mut asked = BTreeMap::new();
     for line in log.lines() {
@@ -60,7 +59,6 @@ fn each_task_runs_exactly_once() {
     }
 }
 
-/// Several drivers at once get their own answers.
 #[test]
 fn drivers_do_not_disturb_each_other() {
     let workplace = Workplace::new();

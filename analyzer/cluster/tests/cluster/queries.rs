@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::engine_processes::Processes;
 use crate::workplace::{Workplace, begin, ends, ends_of, same};
 
-/// Groups, conditions, and what goes wrong easily.
+/// Groups, conditions, and cases that easily go wrong.
 const OWN: &[&str] = &[
     "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns, MIN(start_ns) AS first, MAX(name) AS last FROM bricks GROUP BY name",
     "SELECT rank, name, AVG(dur_ns) AS mean FROM bricks GROUP BY rank, name ORDER BY mean DESC LIMIT 5",
@@ -29,7 +29,6 @@ const OWN: &[&str] = &[
     "SELECT name FROM brics",
 ];
 
-/// The queries of the page on SQL.
 fn documented() -> Vec<String> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let read = |file: &str| fs::read_to_string(format!("{root}/{file}")).expect("a file");
@@ -42,7 +41,6 @@ fn documented() -> Vec<String> {
     all
 }
 
-/// The inputs of the standard plugins.
 fn inputs(workplace: &Workplace) -> Vec<String> {
     let mut list = Command::new(&workplace.analyze);
     list.args(["plugins", "list", "--no-default-plugins", "--json"]);
@@ -60,7 +58,7 @@ fn inputs(workplace: &Workplace) -> Vec<String> {
     queries
 }
 
-/// Compares answers over a job with rows in all tables; how many came from where.
+/// Compares answers over a job with rows in all tables. Returns how many came from where.
 fn compared(workplace: &Workplace, job: &PathBuf, cluster: &Processes, queries: &[String]) {
     let (mut answered, mut refused, mut wrong) = (0, 0, 0);
     for sql in queries {
@@ -140,7 +138,7 @@ fn answers_are_the_same_twenty_times() {
     repeated(20);
 }
 
-/// Folders that are read as patterns would give rows of the others.
+/// A folder name read as a pattern would also match other folders.
 #[test]
 fn tables_lie_in_folders_of_any_name() {
     let workplace = Workplace::new();
@@ -206,7 +204,7 @@ fn more_rows_than_may_come_are_an_error() {
     );
 }
 
-/// An executor that is killed while it answers costs time.
+/// An executor killed during a query only costs time.
 #[test]
 fn a_killed_executor_changes_no_answer() {
     let workplace = Workplace::new();

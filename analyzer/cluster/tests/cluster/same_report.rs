@@ -95,7 +95,7 @@ fn flags_of_the_report_reach_the_tasks() {
     assert_eq!(made.stderr, local.stderr, "no part is made here");
 }
 
-/// A rank that is damaged, and one that is not there, are told as in one process.
+/// A damaged or missing rank is reported as in a single process.
 #[test]
 fn damage_is_told_as_in_one_process() {
     let workplace = Workplace::new();

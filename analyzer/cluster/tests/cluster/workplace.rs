@@ -11,13 +11,12 @@ use tempfile::TempDir;
 
 use crate::kineto_job;
 
-/// Far more than anything of ours takes, also on a busy machine: what is not done by then hangs.
+/// Far longer than anything takes, even on a busy machine. Later than this, it hangs.
 pub const PATIENCE: Duration = Duration::from_secs(300);
 
-/// Variable that names the analyzer; its plugins lie beside it.
+/// Variable with the path of the analyzer. Its plugins are next to it.
 const ANALYZE: &str = "TRUENO_ANALYZE";
 
-/// A folder that goes away with the test.
 pub struct Workplace {
     folder: TempDir,
     pub analyze: PathBuf,
@@ -61,7 +60,6 @@ impl Workplace {
         self.folder.path().join(name)
     }
 
-    /// A job of so many ranks.
     pub fn job(&self, ranks: u32) -> PathBuf {
         let traces: Vec<PathBuf> = (0..ranks)
             .map(|rank| {
@@ -77,7 +75,8 @@ impl Workplace {
         job
     }
 
-    /// A job of ranks with rows in all tables, whose clocks began at different times; 10 comes before 2 by name.
+    /// A job whose ranks have rows in all tables and clocks with different origins. Rank 10 sorts before 2 by
+    /// name.
     pub fn full_job(&self) -> PathBuf {
         let job = self.join("full");
         fs::create_dir(&job).expect("a folder");
@@ -100,7 +99,6 @@ impl Workplace {
         command
     }
 
-    /// A query whose tables a cluster reads from this folder.
     pub fn query_by(
         &self,
         job: &Path,
@@ -124,7 +122,6 @@ impl Workplace {
         command
     }
 
-    /// A report that a cluster makes with parts in this folder.
     pub fn report_by(&self, job: &Path, url: &str, parts: &str, args: &[&str]) -> Command {
         let mut command = self.report(job, &["--engine", url, "--parts"]);
         command.arg(self.join(parts)).args(args);
@@ -149,7 +146,6 @@ impl Workplace {
         command
     }
 
-    /// A program of the shell.
     pub fn script(&self, name: &str, text: &str) -> PathBuf {
         let file = self.join(name);
         fs::write(&file, format!("#!/bin/sh\n{text}\n")).expect("a script");
@@ -157,7 +153,7 @@ impl Workplace {
         file
     }
 
-    /// All files of parts, with when they were written.
+    /// All files of parts, with their modification times.
     pub fn parts(&self, parts: &str) -> BTreeMap<PathBuf, SystemTime> {
         let entries = |folder: &Path| {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -173,7 +169,7 @@ impl Workplace {
             .collect()
     }
 
-    /// Leaves nothing of the developer's environment in a command that could change it.
+    /// Clears environment variables of the developer that could affect a command.
     fn clean<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         for variable in [
             "COLUMNS",
@@ -193,21 +189,19 @@ impl Workplace {
     }
 }
 
-/// `trueno-cluster` with these arguments.
 pub fn cluster(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-cluster"));
     command.args(args);
     command
 }
 
-/// Output of a command that has ended.
 pub struct Done {
     pub stdout: String,
     pub stderr: String,
     pub took: Duration,
 }
 
-/// Runs a command; the exit code must be `code`.
+/// Runs a command that must exit with `code`.
 #[track_caller]
 pub fn ends(command: &mut Command, code: i32) -> Done {
     let began = Instant::now();
@@ -215,7 +209,6 @@ pub fn ends(command: &mut Command, code: i32) -> Done {
     ends_of(child, began, code, &format!("{command:?}"))
 }
 
-/// Starts a command whose output is kept.
 pub fn begin(command: &mut Command) -> Child {
     let streams = command.stdin(Stdio::null()).stdout(Stdio::piped());
     streams
@@ -224,7 +217,6 @@ pub fn begin(command: &mut Command) -> Child {
         .expect("the command starts")
 }
 
-/// Waits for the end of a command that has begun.
 #[track_caller]
 pub fn ends_of(child: Child, began: Instant, code: i32, shown: &str) -> Done {
     let id = child.id();
@@ -261,7 +253,7 @@ pub fn ends_of(child: Child, began: Instant, code: i32, shown: &str) -> Done {
     done
 }
 
-/// Holds one output against another, and shows the first place where they differ.
+/// Compares two outputs, and shows the first difference.
 #[track_caller]
 pub fn same(made: &str, local: &str, what: &str) {
     let pairs = made.bytes().zip(local.bytes());
@@ -279,14 +271,13 @@ pub fn same(made: &str, local: &str, what: &str) {
     );
 }
 
-/// Kills a process that is a child of ours and has not been waited for.
+/// Kills a child process that has not been waited for.
 pub fn kill(id: u32) {
     let id = i32::try_from(id).expect("numbers of processes are small");
     // SAFETY: a call with numbers, which touches no memory of this process.
     unsafe { libc::kill(id, libc::SIGKILL) };
 }
 
-/// Waits until something is so.
 #[track_caller]
 pub fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();

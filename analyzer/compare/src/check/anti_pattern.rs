@@ -15,13 +15,12 @@ use super::types::share;
 use super::types::{Condition, Declared};
 use trueno_host::plugin::Registry;
 
-/// A pattern, and the share from which on it counts.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AntiPattern {
     pattern: Pattern,
     threshold: Option<f64>,
-    /// Of a tight loop: least number of consecutive rows of one name.
+    /// For a tight loop: minimum number of consecutive rows of one name.
     min_repeats: Option<usize>,
 }
 
@@ -34,13 +33,13 @@ enum Pattern {
         alias = "pcie_bottleneck"
     )]
     PcieBottleneck,
-    /// Calls or host kernels of one name, one after the other on a thread: the share of wall time of the longest sequence.
+    /// Calls or host kernels of one name in sequence on a thread: the longest sequence's share of wall time.
     #[serde(alias = "tight_loop")]
     TightLoop,
-    /// One rank that does the work: its share of the busy time of all ranks.
+    /// One rank does the work: its share of the busy time of all ranks.
     #[serde(alias = "god_process")]
     GodProcess,
-    /// Several streams of a device that never run at once: the share of kernel time in which one ran alone.
+    /// Several streams of a device never overlap: the share of kernel time in which one ran alone.
     #[serde(
         alias = "serialised_streams",
         alias = "SerializedStreams",
@@ -122,10 +121,9 @@ impl AntiPattern {
     }
 }
 
-/// The share and what it is made of; or why it cannot be measured.
+/// The share and its components, or why it cannot be measured.
 type Measured = Result<(f64, String), &'static str>;
 
-/// Rows of a query as `(set, start, end)`.
 fn intervals(subject: &Subject<'_>, sql: &str) -> Result<Vec<(u32, i64, i64)>, String> {
     let frame = collect(&subject.database, sql).map_err(|error| error.to_string())?;
     let rows = Rows::new(&frame);

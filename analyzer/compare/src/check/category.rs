@@ -10,7 +10,7 @@ use super::types::{Condition, Declared};
 use super::types::{did_you_mean, share};
 use trueno_host::plugin::Registry;
 
-/// Self time of a category over busy or wall time, as the plugin `category` counts it.
+/// Self time of a category divided by busy or wall time, as in the plugin `category`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CategoryShare {

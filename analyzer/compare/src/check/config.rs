@@ -9,50 +9,36 @@ use trueno_model::Level;
 use super::TYPES;
 use super::types::{AssertionType, Condition};
 
-/// The file, read.
 #[derive(Debug)]
 pub struct Config {
     pub file: PathBuf,
-    /// Its assertions, in order.
     pub assertions: Vec<Assertion>,
 }
 
-/// One `[[assertion]]`.
 #[derive(Debug)]
 pub struct Assertion {
-    /// Its name; no two are alike.
     pub name: String,
-    /// A violation fails the check.
     pub fail_on_violation: bool,
-    /// True if it is checked.
     pub enabled: bool,
-    /// Severity of a violation.
     pub severity: Level,
-    /// Its type, as in the file.
     pub kind: &'static str,
-    /// The condition that must hold.
     pub(super) condition: Box<dyn Condition>,
 }
 
-/// Reason why the assertions cannot be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// The file cannot be read.
     #[error("{}: cannot be read: {error}", file.display())]
     Read {
         file: PathBuf,
-        /// The error of the system.
         error: std::io::Error,
     },
-    /// It is no TOML, or not a list of assertions.
     #[error("{}: {problem}", file.display())]
     File {
         file: PathBuf,
-        /// The system's own words.
+        /// What is wrong, in words.
         problem: String,
     },
-    /// One assertion is wrong.
     #[error("{}: assertion {name:?}: {problem}", file.display())]
     Assertion {
         file: PathBuf,
@@ -62,7 +48,7 @@ pub enum CheckError {
 }
 
 impl Config {
-    /// Reads a file.
+    /// Reads a file. Unknown keys are errors.
     ///
     /// # Errors
     /// See [`CheckError`]: whatever is not known is an error.
@@ -74,7 +60,7 @@ impl Config {
         Self::parse(file, &text)
     }
 
-    /// From the text of `file`.
+    /// Parses the text of `file`.
     ///
     /// # Errors
     /// See [`CheckError`].
@@ -177,7 +163,6 @@ fn assertion_type(word: Option<&str>, table: &Table) -> Result<&'static Assertio
     })
 }
 
-/// Words of all types, in their order.
 fn words() -> Vec<&'static str> {
     TYPES.iter().flat_map(|one| one.words).copied().collect()
 }

@@ -4,7 +4,6 @@ fn parse(text: &str) -> Result<Config, CheckError> {
     Config::parse(Path::new("x.toml"), text)
 }
 
-/// As the golden trace report of trueno has them.
 const DOCUMENTED: &str = include_str!("../../../../tests/documented.toml");
 
 #[test]

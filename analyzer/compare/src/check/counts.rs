@@ -15,7 +15,7 @@ use trueno_analysis::name_pattern::matches;
 use trueno_format::schema::{Table, interval_tables};
 use trueno_host::plugin::Registry;
 
-/// Rows of all tables of intervals, or of some, with names that fit.
+/// Number of rows in all or some interval tables whose names match.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SpanCount {
@@ -47,8 +47,8 @@ impl Declared for SpanCount {
     }
 }
 
-/// Calls of the operating system without a duration stand there, as `trueno-import` writes them: budgets on counts hold
-/// for them too.
+/// Calls of the operating system without a duration are stored here by `trueno-import`. Budgets on calls count them
+/// too.
 const ANNOTATIONS: &str = "annotations";
 const UNTIMED_CALLS: &str = " WHERE kind = 'instant' AND arguments LIKE '%\"kind\":\"syscall\"%'";
 
@@ -133,12 +133,10 @@ impl Condition for SpanCount {
 }
 
 impl SpanCount {
-    /// True if the file says that there may be no row at all.
     fn allows_none(&self) -> bool {
         self.max_spans == Some(0) || self.min_spans == Some(0)
     }
 
-    /// Tables whose rows count, with the column of their names.
     fn counted(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let counts = |table: &&Table| {
             let asked = self.tables.as_ref();

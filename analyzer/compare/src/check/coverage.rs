@@ -11,7 +11,6 @@ use super::types::share;
 use super::types::{Condition, Declared};
 use trueno_host::plugin::Registry;
 
-/// See [`coverage`].
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Coverage {

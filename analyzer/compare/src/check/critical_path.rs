@@ -11,17 +11,17 @@ use super::types::{Condition, Declared};
 use trueno_analysis::name_pattern::matches;
 use trueno_host::plugin::Registry;
 
-/// All of the path, which is the wall time of its window; or the pieces of some kinds or names.
+/// Length of the critical path, which is the wall time of its window, or of pieces of some kinds or names.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CriticalPath {
     max_duration_ms: Option<f64>,
     max_duration_us: Option<f64>,
-    /// `iteration=N` or `id=N`; else the whole run.
+    /// `iteration=N` or `id=N`; the whole run if missing.
     window: Option<String>,
-    /// Pieces of these kinds only: work, transfer, launch_delay, queue, sync_wait, gap.
+    /// Only pieces of these kinds: work, transfer, launch_delay, queue, sync_wait, gap.
     kinds: Option<Vec<String>>,
-    /// Pieces of rows with such names only.
+    /// Only pieces of rows whose name matches.
     trace_name_pattern: Option<String>,
 }
 

@@ -11,7 +11,7 @@ use super::outcome::Found;
 use super::subject::Subject;
 use super::types::{Condition, Declared};
 
-/// One row with one value, true or false. Tables of the run, and of plugins as `plugin.table`.
+/// A query that returns one boolean. It may read tables of the run, and of plugins as `plugin.table`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expression {

@@ -1,7 +1,7 @@
 //! Lengths of sets of intervals.
 
-/// Length of the time in which at least one, and in which exactly one of several sets of intervals holds, each as `(set, start, end)`.
-/// Intervals of one set that overlap count once.
+/// Time in which at least one, and in which exactly one of several sets of intervals is active. Intervals are
+/// `(set, start, end)`. Overlapping intervals of one set count once.
 pub fn any_and_alone(intervals: &[(u32, i64, i64)]) -> (i64, i64) {
     let mut ends: Vec<(i64, i8, u32)> = Vec::with_capacity(2 * intervals.len());
     for (set, start, end) in intervals.iter().filter(|(_, start, end)| start < end) {

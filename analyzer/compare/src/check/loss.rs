@@ -12,24 +12,22 @@ use trueno_model::Losses;
 
 use crate::golden::Opened;
 
-/// Begins the names of tables of the golden run.
 const BASELINE: &str = "baseline.";
 
-/// Tables by name; those of a golden run with [`BASELINE`], those of a third run with [`REFERENCE`] before it.
+/// Table names. Those of a golden run begin with [`BASELINE`], those of a third run with [`REFERENCE`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Tables {
-    /// Any table: which ones is not known.
+    /// Possibly any table, because they could not be determined.
     All,
     Named(BTreeSet<String>),
 }
 
 impl Tables {
-    /// Some of the run.
     pub(super) fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         Tables::Named(names.into_iter().map(str::to_owned).collect())
     }
 
-    /// Those that a query reads; of tables of plugins, those that their inputs read.
+    /// Tables that a query reads. Tables of plugins are replaced by what their inputs read.
     pub(super) fn from_sql(sql: &str, registry: &Registry) -> Self {
         let mut all = Reached::default();
         match all.sql(sql, registry) {
@@ -38,7 +36,6 @@ impl Tables {
         }
     }
 
-    /// The tables that the inputs of a plugin read.
     pub(super) fn from_plugin(id: &str, registry: &Registry) -> Self {
         let mut all = Reached::default();
         match all.plugin(id, registry) {
@@ -47,7 +44,6 @@ impl Tables {
         }
     }
 
-    /// The same tables, and those of a golden run.
     pub(super) fn and_golden(self) -> Self {
         match self {
             Tables::All => Tables::All,
@@ -60,7 +56,7 @@ impl Tables {
         }
     }
 
-    /// The tables of the run alone: what a plugin says of the run does not rest on those it compares it with.
+    /// Only tables of the run: what a plugin says about the run does not depend on the other runs.
     pub(super) fn without_others(self) -> Self {
         match self {
             Tables::All => Tables::All,
@@ -86,7 +82,7 @@ impl Tables {
     }
 }
 
-/// Tables found so far, and plugins whose inputs were followed.
+/// Tables found so far, and plugins already followed.
 #[derive(Default)]
 struct Reached {
     tables: BTreeSet<String>,
@@ -94,7 +90,7 @@ struct Reached {
 }
 
 impl Reached {
-    /// `None`: they cannot be told.
+    /// `None` if the tables of the query cannot be determined.
     fn sql(&mut self, sql: &str, registry: &Registry) -> Option<()> {
         for name in tables_of(sql)? {
             match name.split_once('.') {
@@ -132,14 +128,13 @@ impl Reached {
     }
 }
 
-/// Losses of some tables of a run, and of the runs it is compared with.
 pub(super) struct Missing {
     pub words: String,
-    /// True if all rows are there that ended before the recordings did.
+    /// Only rows after the end of the recordings are missing.
     pub is_end_only: bool,
 }
 
-/// `None`: nothing is known to be missing.
+/// `None` if nothing is known to be missing.
 pub(super) fn missing(
     tables: &Tables,
     run: &Run,

@@ -9,7 +9,7 @@ use trueno_engine::query::{QueryError, collect};
 use super::loss::Tables;
 use super::subject::Subject;
 
-/// Bytes that were mapped at most; `None`: these calls were not recorded, of one process and whole.
+/// Upper bound on mapped bytes; `None` unless these calls were completely recorded for one process.
 pub(super) fn mapped_bytes(subject: &Subject<'_>) -> Result<Option<u64>, String> {
     bound(subject).map_err(|error| error.to_string())
 }

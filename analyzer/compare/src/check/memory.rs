@@ -12,17 +12,17 @@ use super::subject::Subject;
 use super::types::{Condition, Declared};
 use trueno_host::plugin::Registry;
 
-/// Of what the program said it took, or of the process as counters read it.
+/// Memory that the program reported as allocated, or memory of the process in counters.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryUsage {
     max_bytes: Option<u64>,
     max_growth_bytes: Option<u64>,
-    /// By the trend that the plugin `memory` finds in live bytes at the ends of iterations.
+    /// Checks the trend of live bytes at the ends of iterations, from the plugin `memory`.
     max_bytes_per_iteration: Option<f64>,
     #[serde(default)]
     tracking_mode: Mode,
-    /// `host`, `heap`, `gpu0` and the like, as in `memory.places`; else each place by itself.
+    /// `host`, `heap`, `gpu0` and so on, as in `memory.places`. If missing, each place is checked.
     place: Option<String>,
 }
 
@@ -34,7 +34,6 @@ enum Mode {
     Rss,
 }
 
-/// Peak, growth, and when the peak was, of one place.
 struct Use {
     place: String,
     peak: f64,
@@ -157,7 +156,7 @@ impl Condition for MemoryUsage {
 }
 
 impl MemoryUsage {
-    /// Of a run of system calls: whether the budget holds, or that it cannot be known.
+    /// For recorded system calls: the budget holds, or it cannot be measured.
     fn check_mapped(&self, expected: &str, subject: &Subject<'_>) -> Result<Option<Found>, String> {
         let (Some(max), None, None) = (self.max_bytes, self.max_growth_bytes, &self.place) else {
             return Ok(None);
@@ -180,7 +179,7 @@ impl MemoryUsage {
         }))
     }
 
-    /// Growth that chance explains is none; where the plugin cannot tell, neither can this.
+    /// Growth that chance explains does not count. Not measurable if the plugin cannot tell.
     fn check_trend(&self, max: f64, subject: &Subject<'_>) -> Result<Found, String> {
         let show = |bytes: f64| units::scaled(bytes, "B");
         let expected = format!("at most {} more per iteration", show(max));
@@ -231,7 +230,7 @@ impl MemoryUsage {
     }
 }
 
-/// Places as the plugin `memory` finds them; the inner error says why there are none.
+/// Places from the plugin `memory`. The inner error says why there are none.
 fn allocations(subject: &Subject<'_>) -> Result<Result<Vec<Use>, String>, String> {
     let tables = match subject.tables("memory", None) {
         Ok(tables) => tables,
@@ -260,8 +259,8 @@ fn allocations(subject: &Subject<'_>) -> Result<Result<Vec<Use>, String>, String
     Ok(Ok(uses.collect()))
 }
 
-/// Counters `rss` or `rss_bytes`, in bytes; growth is the last reading less the first. The inner error says why they
-/// cannot be used.
+/// Counters `rss` or `rss_bytes`, in bytes. Growth is the last reading minus the first. The inner error says why
+/// they cannot be used.
 fn rss(subject: &Subject<'_>) -> Result<Result<Vec<Use>, String>, String> {
     let sql = "SELECT time_ns, value, CAST(unit AS VARCHAR) AS unit FROM counters WHERE (name = 'rss' OR name = 'rss_bytes') \
                AND source = 'measured' ORDER BY time_ns, value";

@@ -33,7 +33,6 @@ pub use subject::Subject;
 
 use types::{AssertionType, Condition};
 
-/// All types, in the order in which messages list them.
 const TYPES: &[AssertionType] = &[
     AssertionType::declare::<critical_path::CriticalPath>(),
     AssertionType::declare::<counts::SpanCount>(),
@@ -47,7 +46,7 @@ const TYPES: &[AssertionType] = &[
     AssertionType::declare::<plugins::Divergence>(),
 ];
 
-/// Checks all assertions of a file, in its order.
+/// Checks all assertions of a file, in order.
 ///
 /// # Errors
 /// An assertion cannot mean anything: its SQL is wrong, or names a part of the run that is not there.
@@ -77,7 +76,7 @@ pub fn check(
     Ok(outcomes)
 }
 
-/// The finding; not measurable where missing rows could change it.
+/// Checks a condition. Not measurable if missing rows could change the result.
 fn checked(condition: &dyn Condition, subject: &Subject<'_>) -> Result<Found, String> {
     let found = condition.check(subject)?;
     Ok(match subject.missing(&condition.tables(subject.registry)) {

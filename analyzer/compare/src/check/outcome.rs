@@ -6,33 +6,28 @@ use trueno_model::Level;
 use super::config::Assertion;
 use super::loss::Missing;
 
-/// Finding of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
-    /// `None`: it cannot be measured.
+    /// `None` if it cannot be measured.
     pub holds: Option<bool>,
-    /// The state that must be.
     pub expected: String,
-    /// The state that is; or why it cannot be measured.
     pub actual: String,
-    /// Place in the run: a table, a name, a time.
+    /// Where in the run: a table, a name, a time.
     pub place: String,
-    /// What could be missing from the run and not change it.
     pub(super) certainty: Certainty,
 }
 
-/// Rows that may be missing without changing an outcome.
+/// Which rows may be missing without changing a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
-    /// None: any row could change it.
+    /// Any row could change it.
     Doubtful,
-    /// Those after the last one that was recorded.
+    /// Rows after the last recorded one cannot change it.
     WithoutEnd,
     Certain,
 }
 
 impl Found {
-    /// A measured one.
     pub fn new(holds: bool, expected: String, actual: String, place: impl Into<String>) -> Self {
         Self {
             holds: Some(holds),
@@ -43,7 +38,6 @@ impl Found {
         }
     }
 
-    /// One that cannot be measured.
     pub fn not_measurable(
         expected: String,
         why: impl Into<String>,
@@ -58,12 +52,12 @@ impl Found {
         }
     }
 
-    /// Marks an outcome that more rows could not change, if it is so.
+    /// Marks a result that more rows cannot change, if `is_certain`.
     pub(super) fn certain(self, is_certain: bool) -> Self {
         self.with_certainty(is_certain, Certainty::Certain)
     }
 
-    /// Marks an outcome that more rows at the end could not change, if it is so.
+    /// Marks a result that more rows at the end cannot change, if `is_certain`.
     pub(super) fn certain_without_end(self, is_certain: bool) -> Self {
         self.with_certainty(is_certain, Certainty::WithoutEnd)
     }
@@ -76,7 +70,7 @@ impl Found {
         }
     }
 
-    /// Weakens an outcome for what is missing: only what is certain stays.
+    /// Applies missing rows: a result that they could change becomes not measurable.
     pub(super) fn with_missing(self, missing: &Missing) -> Self {
         let is_certain = match self.certainty {
             Certainty::Certain => true,
@@ -98,23 +92,17 @@ impl Found {
     }
 }
 
-/// End of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
     Passed,
-    /// It does not, and the check fails.
     Failed,
-    /// It does not, and was only to warn.
     Warned,
-    /// It cannot be measured.
     NotMeasurable,
-    /// It was turned off.
     Disabled,
 }
 
 impl Status {
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Status::Passed => "passed",
@@ -126,7 +114,6 @@ impl Status {
     }
 }
 
-/// One assertion and how it ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
     pub name: String,
@@ -134,18 +121,14 @@ pub struct Outcome {
     pub kind: &'static str,
     pub status: Status,
     pub severity: Level,
-    /// The check fails with it.
     pub fail_on_violation: bool,
-    /// The state that must be.
     pub expected: Option<String>,
-    /// The state that is, or why it cannot be measured.
     pub actual: Option<String>,
-    /// Place in the run.
     pub place: Option<String>,
 }
 
 impl Outcome {
-    /// `found`: nothing for one that is turned off.
+    /// `found` is `None` for a disabled assertion.
     pub fn new(assertion: &Assertion, found: Option<Found>) -> Self {
         let status = match found.as_ref().map(|found| found.holds) {
             None => Status::Disabled,
@@ -171,23 +154,18 @@ impl Outcome {
     }
 }
 
-/// A run and how its assertions ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckedRun {
-    /// The path as typed.
     pub run: String,
-    /// Wall time of the run, where it is known.
     pub wall_ns: Option<i64>,
-    /// The golden run as typed.
     pub golden: Option<String>,
-    /// See [`exit_code`].
     pub exit_code: u8,
     /// In the order of the file.
     #[serde(rename = "assertions")]
     pub outcomes: Vec<Outcome>,
 }
 
-/// Exit code of several runs: a violation in one comes before what cannot be measured in another.
+/// Exit code of several runs: a violation in one takes precedence over what cannot be measured in another.
 pub fn worst(runs: &[CheckedRun]) -> u8 {
     let any = |code: u8| runs.iter().any(|run| run.exit_code == code);
     let order = [
@@ -198,7 +176,7 @@ pub fn worst(runs: &[CheckedRun]) -> u8 {
     found.unwrap_or(trueno_model::exit::FINE)
 }
 
-/// Exit code: a violation comes before what cannot be measured; what only warns is neither.
+/// A violation takes precedence over what cannot be measured. Warnings count as neither.
 pub fn exit_code(outcomes: &[Outcome]) -> u8 {
     let any = |status: Status| {
         let counted = outcomes.iter().filter(|outcome| outcome.fail_on_violation);

@@ -17,7 +17,7 @@ use crate::tolerances::{Tensor, Tolerances};
 use trueno_analysis::name_pattern::matches;
 use trueno_host::plugin::Registry;
 
-/// The least share of what the machine could do, for each name of `roofline.points` that fits.
+/// Minimum share of what the machine can do, for each matching name in `roofline.points`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RooflineEfficiency {
@@ -96,18 +96,16 @@ impl Condition for RooflineEfficiency {
     }
 }
 
-/// Number of tensors that may differ from those of the golden run, by `divergence.summary`.
+/// Limit on tensors that differ from the golden run, from `divergence.summary`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Divergence {
     #[serde(default)]
     max_diverged: u64,
-    /// Number of tensors that may be in one of the runs only.
     max_only_in_one: Option<u64>,
-    /// Relative tolerance, in place of the computed one.
     rtol: Option<f64>,
     atol: Option<f64>,
-    /// By patterns of names: tables `[[assertion.tensor]]`.
+    /// Tolerances by name pattern: tables `[[assertion.tensor]]`.
     #[serde(default)]
     tensor: Vec<Tensor>,
 }
@@ -194,7 +192,7 @@ impl Condition for Divergence {
 }
 
 impl Divergence {
-    /// Names of tensors that only the golden run has; none where the file says how many there may be.
+    /// Names of tensors that only the golden run has. Empty if the file limits their number instead.
     fn gone(&self, subject: &Subject<'_>) -> Result<Vec<String>, String> {
         let Some((golden, _)) = subject
             .golden
@@ -226,7 +224,7 @@ impl Divergence {
     }
 }
 
-/// The side that lies farther from a third run than the tolerance allows, counted over the pairs that diverge.
+/// Which side is farther from a third run than the tolerance allows, counted over diverging pairs.
 fn moved(pairs: &Table, diverged: u64) -> trueno_plugin::Result<String> {
     let (verdict, moved) = (pairs.text("verdict")?, pairs.text("moved")?);
     let rows = || (0..pairs.rows()).filter(|row| verdict.get(*row) == Some("diverged"));

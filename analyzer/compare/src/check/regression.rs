@@ -17,17 +17,16 @@ use trueno_analysis::name_pattern::matches;
 use trueno_format::schema::interval_tables;
 use trueno_host::plugin::Registry;
 
-/// With the statistics of `compare`, over names that fit.
+/// Uses the statistics of `compare`, for names that match.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Regression {
-    /// Smaller changes of the median are none: 0.05 is 5 %.
+    /// Smaller changes of the median are ignored: 0.05 is 5 %.
     threshold: Option<f64>,
-    /// 1 less the rate of false discoveries.
+    /// 1 minus the false discovery rate.
     confidence: Option<f64>,
-    /// Names that fit; all when not given.
     name_pattern: Option<String>,
-    /// brick, kernel, iteration, category, …; all when not given.
+    /// brick, kernel, iteration, category, …; all if missing.
     kinds: Option<Vec<Kind>>,
 }
 
@@ -120,7 +119,8 @@ impl Condition for Regression {
 }
 
 impl Regression {
-    /// Names that only the golden run has. A category goes with its names: it counts where `kinds` lists it.
+    /// Names that only the golden run has. Categories disappear with their names, so they count only if `kinds`
+    /// is given.
     fn gone(&self, base: &Member, run: &Member) -> Vec<runs::Name> {
         let counts = |name: &&runs::Name| {
             let is_category = matches!(name.kind, Kind::Category | Kind::DeviceCategory);
@@ -132,7 +132,7 @@ impl Regression {
     }
 }
 
-/// The golden run and the run that is checked, with ids in names folded alike.
+/// Reads the golden run and the checked run with the same groups of names.
 fn read_sides(
     subject: &Subject<'_>,
     golden: &Opened,
@@ -158,7 +158,6 @@ fn read_sides(
     Ok((base, run, groups))
 }
 
-/// Names that a message lists.
 const LISTED: usize = 3;
 
 fn first_of(texts: impl ExactSizeIterator<Item = String>) -> String {

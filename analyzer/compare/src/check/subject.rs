@@ -18,26 +18,20 @@ use trueno_plugin::Table;
 use super::loss::{Missing, Tables, missing};
 use crate::golden::Opened;
 
-/// A run to be checked.
 pub struct Subject<'a> {
     pub run: &'a Run,
-    /// The path as typed.
     pub shown: String,
     pub database: Database,
-    /// The run it should be like, and how that was typed.
     pub golden: Option<(&'a Opened, String)>,
-    /// A third run, which says which of the two moved.
     pub reference: Option<&'a Run>,
-    /// Plugins there are.
     pub registry: &'a Registry,
-    /// Categories of names that have none.
     pub rules: &'a CategoryRules,
-    /// Reports of plugins, by plugin and window: one assertion often asks what another has asked.
+    /// Reports by plugin, window and options: assertions often need the same one.
     reports: RefCell<BTreeMap<String, Rc<Result<Report, String>>>>,
 }
 
 impl<'a> Subject<'a> {
-    /// Opens the tables.
+    /// Opens the run's tables.
     ///
     /// # Errors
     /// They cannot be published.
@@ -60,18 +54,16 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// The same with a third run, if there is one.
     pub fn with_reference(self, reference: Option<&'a Run>) -> Self {
         Self { reference, ..self }
     }
 
-    /// Losses of some tables.
     pub(super) fn missing(&self, tables: &Tables) -> Option<Missing> {
         let golden = self.golden.as_ref().map(|(golden, _)| *golden);
         missing(tables, self.run, golden, self.reference)
     }
 
-    /// All tables of a plugin.
+    /// All tables of a plugin's report.
     ///
     /// # Errors
     /// The reason for there being none.
@@ -85,7 +77,6 @@ impl<'a> Subject<'a> {
         self.tables_by(plugin, window, few.collect())
     }
 
-    /// Tables of a plugin that is run with options.
     fn tables_by(
         &self,
         plugin: &str,
@@ -114,7 +105,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// One of them.
+    /// One table of a plugin's report.
     ///
     /// # Errors
     /// The reason for its absence.
@@ -127,7 +118,7 @@ impl<'a> Subject<'a> {
         named(self.tables(plugin, window)?, plugin, table)
     }
 
-    /// One of them, with options of the plugin.
+    /// One table of a plugin that runs with these options.
     ///
     /// # Errors
     /// The reason for its absence.

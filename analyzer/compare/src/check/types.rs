@@ -9,26 +9,21 @@ use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
 
-/// A condition on a run, read from a file.
 pub(super) trait Condition: std::fmt::Debug {
-    /// Tables that it rests on.
+    /// Tables that it depends on. Missing rows in them make it not measurable.
     fn tables(&self, registry: &Registry) -> Tables;
 
-    /// Checks it.
-    ///
-    /// # Errors
-    /// It cannot mean anything for this run.
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String>;
 }
 
-/// A type of assertion: a struct of the keys that its table may have.
+/// A type of assertion. Its fields are the keys of its table.
 pub(super) trait Declared: Condition + DeserializeOwned + 'static {
-    /// Words for it in a file; the first is shown.
+    /// Names of the type in a file. Messages show the first.
     const WORDS: &[&str];
-    /// Key that no other type has: a table with it needs no `type`.
+    /// A key that no other type has. A table with it needs no `type`.
     const SHORT_FORM: Option<&str> = None;
 
-    /// Refuses keys whose values mean nothing together.
+    /// Rejects combinations of keys that make no sense.
     ///
     /// # Errors
     /// The mistake, in words.
@@ -37,11 +32,9 @@ pub(super) trait Declared: Condition + DeserializeOwned + 'static {
     }
 }
 
-/// A line of the list of types.
 pub(super) struct AssertionType {
     pub words: &'static [&'static str],
     pub short_form: Option<&'static str>,
-    /// Makes a condition of the table of an assertion.
     pub read: fn(Table) -> Result<Box<dyn Condition>, String>,
 }
 
@@ -62,14 +55,13 @@ fn read<T: Declared>(table: Table) -> Result<Box<dyn Condition>, String> {
     Ok(Box::new(keys.checked()?))
 }
 
-/// `, did you mean X?`, for a name or pattern that is nowhere; empty where nothing known is like it.
+/// `, did you mean X?` for an unknown name or pattern; empty if no known name is similar.
 pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
     let near = nearest(word, known);
     near.first()
         .map_or_else(String::new, |near| format!(", did you mean {near}?"))
 }
 
-/// Refuses a share that does not lie between 0 and 1.
 pub(super) fn share(key: &str, value: Option<f64>) -> Result<(), String> {
     match value {
         Some(value) if !(0.0..=1.0).contains(&value) => {

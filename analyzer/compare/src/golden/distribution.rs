@@ -3,23 +3,21 @@
 use trueno_analysis::quantiles::interpolated;
 use trueno_statistics::{Random, Sampled, autocorrelation};
 
-/// Shares of the samples that are not above each quantile.
 pub const LEVELS: [f64; 23] = [
     0.0, 0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75,
     0.8, 0.85, 0.9, 0.95, 0.99, 1.0,
 ];
 
-/// Durations of one name, reduced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Distribution {
-    /// At [`LEVELS`], nanoseconds, to four digits; empty: nothing had a duration.
+    /// At [`LEVELS`], in nanoseconds with four significant digits. Empty if nothing had a duration.
     pub quantiles_ns: Vec<f64>,
-    /// Variance inflation: samples, in the order of time, worth one independent one.
+    /// Variance inflation: how many samples, in order of time, are worth one independent sample.
     pub inflation: f64,
 }
 
 impl Distribution {
-    /// Of samples in the order of time.
+    /// `samples` are in order of time.
     pub fn from_samples(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -35,7 +33,6 @@ impl Distribution {
         }
     }
 
-    /// Value at a share.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let upper = LEVELS.iter().position(|level| *level >= share)?;
         let (high, lower) = (*self.quantiles_ns.get(upper)?, upper.saturating_sub(1));
@@ -46,8 +43,9 @@ impl Distribution {
         Some(low + (high - low) * (share - from) / (to - from))
     }
 
-    /// `count` samples of this distribution that depend on each other as much as those it was made of: quantiles in
-    /// the order of the ranks of a first-order autoregression with coefficient (i − 1) / (i + 1), i the inflation.
+    /// `count` samples with this distribution and the same autocorrelation as the original samples. They are
+    /// quantiles in the order of ranks of a first-order autoregression with coefficient (i − 1) / (i + 1),
+    /// where i is the inflation.
     pub fn samples(&self, count: usize, random: &mut Random) -> Vec<f64> {
         let phi = (self.inflation - 1.0) / (self.inflation + 1.0);
         let mut normal = || (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
@@ -67,7 +65,6 @@ impl Distribution {
     }
 }
 
-/// A row of a name, made of its distribution.
 pub(super) fn sampled(count: u64, untimed: u64, samples: Vec<f64>) -> Sampled {
     let timed = count - untimed;
     let mean = samples.iter().sum::<f64>() / samples.len().max(1) as f64;
@@ -77,7 +74,6 @@ pub(super) fn sampled(count: u64, untimed: u64, samples: Vec<f64>) -> Sampled {
     sampled
 }
 
-/// Rounds to `digits` significant digits.
 fn digits(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }

@@ -10,29 +10,23 @@ use serde_json::{Map, Value};
 use super::distribution::{Distribution, LEVELS};
 use crate::runs::{Kind, Name};
 
-/// Name of the format.
 pub(super) const FORMAT: &str = "trueno-golden";
-/// A file of a newer major version is refused.
+/// A file with a newer major version is rejected.
 pub(super) const MAJOR: u32 = 1;
-/// A newer minor version has more keys, which are not read.
+/// A newer minor version has more keys, which are ignored.
 pub(super) const MINOR: u32 = 0;
 
-/// A run, reduced.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Golden {
-    /// The recording: program, place, settings.
     pub source: Source,
-    /// Backends that computed bricks and kernels.
     pub backends: Vec<String>,
-    /// Memory by place.
     pub memory: BTreeMap<String, Memory>,
-    /// Counts and distributions by kind and name, sorted.
+    /// Sorted by kind and name.
     pub names: Vec<NameRow>,
-    /// Tensors in the order of recording.
+    /// In order of recording.
     pub tensors: Vec<TensorRow>,
 }
 
-/// Tables that were recorded. `None`: not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "as in run.json")]
@@ -47,36 +41,32 @@ pub struct Source {
     pub cpu_features: Option<Vec<String>>,
     pub clock: Option<String>,
     pub clock_resolution_ns: Option<f64>,
-    /// Name and version.
     pub recorder: Option<String>,
-    /// Nothing was dropped or lost, and the end was clean; `None`: not known.
+    /// Nothing was dropped or lost, and the run ended cleanly; `None` if unknown.
     pub complete: Option<bool>,
     pub values: BTreeMap<String, String>,
 }
 
-/// Memory of one place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// Most that was taken and not given back at one time.
+    /// Most bytes allocated and not freed at one time.
     pub peak_bytes: i64,
-    /// Taken and never given back.
+    /// Allocated and never freed.
     pub kept_bytes: i64,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameRow {
-    /// Its name and kind.
     pub name: Name,
     pub count: u64,
     /// Rows without a duration of their own.
     pub untimed: u64,
-    /// The durations of the others.
     pub distribution: Distribution,
 }
 
-/// One row of `checksums`; what is not there was not recorded. Moments may be off by one unit in the last place after
-/// reading, far below any tolerance; hashes and counts are exact.
+/// One row of `checksums`; what was not recorded is missing. After reading, moments may differ by one unit in the
+/// last place, far below any tolerance. Hashes and counts are exact.
 #[derive(Clone, Debug, PartialEq)]
 #[expect(missing_docs, reason = "as in the table")]
 pub struct TensorRow {
@@ -92,11 +82,10 @@ pub struct TensorRow {
     pub hash: u64,
     /// NaN, infinite, zero.
     pub counts: [Option<u64>; 3],
-    /// Least, greatest, greatest magnitude, mean, Euclidean norm.
+    /// Minimum, maximum, greatest magnitude, mean, Euclidean norm.
     pub moments: [Option<f64>; 5],
 }
 
-/// Cells of a tensor's line.
 pub(super) const TENSOR_COLUMNS: [&str; 18] = [
     "name",
     "layer",
@@ -118,7 +107,6 @@ pub(super) const TENSOR_COLUMNS: [&str; 18] = [
     "l2",
 ];
 
-/// One line of `names`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NameLine {
@@ -135,25 +123,20 @@ fn is_zero(rows: &u64) -> bool {
     *rows == 0
 }
 
-/// Reason why a golden file cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GoldenError {
-    /// The file system refused.
     #[error("{}: cannot be read: {error}", file.display())]
     Read {
         file: PathBuf,
-        /// The system's own words.
         error: std::io::Error,
     },
-    /// It is something else, or damaged.
     #[error("{}: not a golden file: {problem} (hint: `trueno-analyze golden save RUN` creates one)", file.display())]
     Damaged {
         file: PathBuf,
-        /// The mistake, and where it is.
+        /// What is wrong, in words.
         problem: String,
     },
-    /// A newer program wrote it.
     #[error("{}: format {found} of {FORMAT}, this program reads up to {MAJOR} (hint: use a newer trueno-analyze, or save it again)", file.display())]
     Newer {
         file: PathBuf,
@@ -175,7 +158,7 @@ impl Golden {
         Self::parse(file, &text)
     }
 
-    /// From the text of `file`.
+    /// Parses the text of `file`.
     ///
     /// # Errors
     /// See [`GoldenError`].

@@ -124,7 +124,7 @@ fn what_is_damaged_newer_or_something_else_is_refused_with_the_place() {
 }
 
 proptest! {
-    /// Any cut or changed byte is an error or another golden file, never a panic.
+    /// A cut or changed byte leads to an error or another golden file, never a panic.
     #[test]
     fn damage_does_not_panic(at in 0_usize..2000, byte in 32_u8..127) {
         let mut text = sample().text().into_bytes();

@@ -10,7 +10,7 @@ use super::distribution::LEVELS;
 use super::file::{FORMAT, Golden, MAJOR, MINOR, NameLine, NameRow, TENSOR_COLUMNS, TensorRow};
 
 impl Golden {
-    /// The file. The same run gives the same text.
+    /// The content of the file. The same run always gives the same text.
     pub fn text(&self) -> String {
         let mut out = String::from("{\n");
         // All of it is made of texts, numbers and lists: writing it does not fail.
@@ -44,7 +44,6 @@ fn list(out: &mut String, key: &str, lines: impl Iterator<Item = String>) {
     out.push(']');
 }
 
-/// Whole numbers without `.0`.
 fn number(value: f64) -> Value {
     if value.fract() == 0.0 && value.abs() < 9e15 {
         Value::from(value as i64)

@@ -18,5 +18,4 @@ pub use opened::{Opened, is_golden};
 pub use reduce::ReduceError;
 pub use show::{Listed, listed};
 
-/// End of the names of golden files, by which a folder of them is listed.
 pub const SUFFIX: &str = ".golden.json";

@@ -15,7 +15,6 @@ use super::SUFFIX;
 use super::file::{FORMAT, Golden};
 use crate::runs::{Member, Options};
 
-/// A run, or a golden file opened as one.
 pub struct Opened {
     run: Run,
     golden: Option<Golden>,
@@ -24,7 +23,8 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Opens a run directory, or a golden file: of that, tensors are in tables, names in [`Opened::complete`].
+    /// Opens a run directory or a golden file. Of a golden file, tensors are in tables and names come from
+    /// [`Opened::complete`].
     ///
     /// # Errors
     /// It is neither, or the run made of a golden file cannot be written to the folder for temporary files.
@@ -47,7 +47,7 @@ impl Opened {
         })
     }
 
-    /// Opens several runs as one, which says of each row whose it is.
+    /// Opens several runs as one. Each row has the rank of its run.
     ///
     /// # Errors
     /// One of them is no run, or a golden file, which holds no rows to put beside others.
@@ -63,18 +63,16 @@ impl Opened {
         &self.run
     }
 
-    /// Tells a golden file from a run.
     pub fn is_golden(&self) -> bool {
         self.golden.is_some()
     }
 
-    /// Tells a golden file of a run that lacked rows, or its end.
     pub fn is_of_incomplete(&self) -> bool {
         let golden = self.golden.as_ref();
         golden.is_some_and(|golden| golden.source.complete == Some(false))
     }
 
-    /// Groups of its names that hold ids.
+    /// Groups of its names that contain ids.
     ///
     /// # Errors
     /// Its names cannot be read.
@@ -89,7 +87,7 @@ impl Opened {
         Ok(counts.groups())
     }
 
-    /// Puts what a golden file says in place of what was read of the run made of it.
+    /// Replaces what was read of the restored run by what the golden file says.
     pub fn complete(&self, member: &mut Member, options: &Options) {
         if let Some(golden) = &self.golden {
             member.names = golden.samples(options);
@@ -113,7 +111,7 @@ impl From<Run> for Opened {
     }
 }
 
-/// Tells a golden file, by its name or its beginning, from files that can be imported.
+/// Recognises a golden file by its name or its first bytes.
 pub fn is_golden(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let mut head = Vec::new();
@@ -123,7 +121,7 @@ pub fn is_golden(path: &Path) -> bool {
     name.ends_with(SUFFIX) || begins
 }
 
-/// A folder for temporary files that nobody else can read; removed when dropped.
+/// A private temporary folder, removed when dropped.
 struct Folder(PathBuf);
 
 impl Folder {

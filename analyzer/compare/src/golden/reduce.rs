@@ -14,34 +14,29 @@ use super::file::{Golden, Memory, NameRow, Source, TensorRow};
 use crate::allocated::allocated;
 use crate::runs::{self, Naming, Options, ReadError};
 
-/// Reason why a run has no golden form.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReduceError {
-    /// Its names cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Its tables cannot be published.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// They cannot be asked.
     #[error("{run}: {error}")]
     Query {
-        /// The run as typed.
         run: String,
-        /// The engine's own words.
+        /// Error of the query engine.
         error: QueryError,
     },
     /// Numbers of several ranks would be mixed up.
     #[error("{run}: holds ranks, and a golden run has one (hint: save {run}/rank=0)")]
     Ranks {
-        /// The run as typed.
+        /// Path of the run, as typed.
         run: String,
     },
 }
 
 impl Golden {
-    /// Reduces a run. `shown` is how it was typed.
+    /// Summarizes a run. `shown` is its path as typed.
     ///
     /// # Errors
     /// See [`ReduceError`].
@@ -104,8 +99,8 @@ fn source(run: &Run) -> Source {
     }
 }
 
-/// True for `2026-01-31…`, and for microseconds or nanoseconds since 1970 of this century: a file that says when it was
-/// made differs each time, and says nothing of the run.
+/// True for `2026-01-31…`, and for microseconds or nanoseconds since 1970 in this century. A date differs each time
+/// and says nothing about the run.
 fn is_date(value: &str) -> bool {
     let is_number = |text: Option<&str>| {
         text.is_some_and(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))

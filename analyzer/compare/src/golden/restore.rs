@@ -16,7 +16,7 @@ use crate::runs::{Name, Options, Sampled};
 use trueno_statistics::Random;
 
 impl Golden {
-    /// Samples of every name, made again of their distributions: the same each time.
+    /// Samples of every name, generated from the distributions. They are the same each time.
     pub fn samples(&self, options: &Options) -> BTreeMap<Name, Sampled> {
         let rows = self.names.iter().map(|row| {
             let timed = row.count - row.untimed;
@@ -31,7 +31,7 @@ impl Golden {
         rows.collect()
     }
 
-    /// Writes a run directory, which must not be there. It has no rows but those of `checksums`.
+    /// Writes a run directory, which must not exist. Only `checksums` has rows.
     ///
     /// # Errors
     /// It cannot be written.
@@ -89,7 +89,6 @@ impl Golden {
     }
 }
 
-/// The place in the file stands for the time.
 fn cell(writer: &mut RunWriter, row: &TensorRow, nth: usize, column: &str) -> Cell {
     let mut text = |text: &str| Cell::Text(writer.text(text));
     let ([nan, inf, zero], [min, max, absmax, mean, l2]) = (row.counts, row.moments);

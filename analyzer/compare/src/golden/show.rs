@@ -10,12 +10,11 @@ use trueno_model::{units, width};
 use super::file::{Golden, NameRow};
 
 impl Golden {
-    /// Tells a file that holds anything to compare with.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty() && self.tensors.is_empty()
     }
 
-    /// In lines of at most `room` columns; `top` rows of each table, those that took longest in all, or came first.
+    /// Lines of at most `room` columns, with `top` rows of each table: the longest in total, or the first.
     pub fn shown(&self, room: usize, top: usize) -> String {
         let mut out = String::new();
         for (what, value) in self.facts() {
@@ -106,7 +105,7 @@ impl Golden {
     }
 }
 
-/// A table below a blank line; the first `texts` columns stand to the left.
+/// A table after a blank line. The first `texts` columns are left-aligned.
 fn aligned(out: &mut String, heads: &[&str], texts: usize, rows: Vec<Vec<String>>, total: usize) {
     if rows.is_empty() {
         return;
@@ -135,21 +134,14 @@ fn aligned(out: &mut String, heads: &[&str], texts: usize, rows: Vec<Vec<String>
     }
 }
 
-/// A file of a folder.
 #[derive(Debug, Serialize)]
 pub struct Listed {
-    /// Name of the file.
     pub file: String,
     pub bytes: u64,
-    /// Reason why it cannot be read.
     pub problem: Option<String>,
-    /// Label of the run.
     pub label: Option<String>,
-    /// Command line of the run.
     pub program: Vec<String>,
-    /// Number of names.
     pub names: usize,
-    /// Number of tensors.
     pub tensors: usize,
 }
 
@@ -172,12 +164,10 @@ impl Listed {
     }
 }
 
-/// Columns of the name of a file in a list.
 const NAME: usize = 28;
-/// Columns of what a file is of: the whole line has room on 80.
+/// Width of the description, so that a line fits in 80 columns.
 const ABOUT: usize = 26;
 
-/// All files of a folder, in lines.
 pub fn listed(files: &[Listed]) -> String {
     let mut out = String::new();
     let rows = files.iter().map(|file| {

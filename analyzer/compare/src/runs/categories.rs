@@ -11,7 +11,7 @@ use trueno_model::categories::CategoryRules;
 use super::samples::names;
 use trueno_statistics::{Kind, Name, Sampled};
 
-/// Time of kernels on devices, in the iteration of the brick that launched them.
+/// Device time of kernels, in the iteration of the brick that launched them.
 const DEVICE: &str = "\
 SELECT b.category, k.name, b.of_name, b.iteration, SUM(k.dur_ns) AS ns \
 FROM (SELECT brick, name_id AS name, dur_ns FROM kernels \
@@ -20,7 +20,7 @@ INNER JOIN (SELECT id, category_id AS category, name_id AS of_name, iteration FR
       WHERE iteration IS NOT NULL) b ON k.brick = b.id \
 GROUP BY b.category, k.name, b.of_name, b.iteration";
 
-/// One sample an iteration; a category that is not there in an iteration has none for it.
+/// One sample per iteration. A category has no sample for an iteration in which it does not occur.
 ///
 /// # Errors
 /// The engine could not run a query.
@@ -83,7 +83,7 @@ fn add(sums: &mut Sums, category: Option<String>, iteration: Option<i64>, ns: Op
     }
 }
 
-/// Columns of what is summed, and of what lies in it.
+/// Columns of rows that are summed; [`INNER`] are those of rows inside them.
 const SUMMED: [&str; 8] = [
     "id",
     "thread",
@@ -96,17 +96,15 @@ const SUMMED: [&str; 8] = [
 ];
 const INNER: [&str; 4] = ["parent", "thread", "dur_ns", "timing"];
 
-/// Kinds of bricks that are made of others.
 const AROUND: [&str; 3] = ["run", "iteration", "layer"];
 
-/// Bricks whose times are summed.
 #[derive(Default)]
 struct Summed {
-    /// Numbers of category and name, iteration.
+    /// Text ids of category and name, and the iteration.
     keys: FastMap<(Option<u64>, Option<u64>, u64), u32>,
-    /// By key; none: no row of it has a duration.
+    /// By key; `None` if none of its rows has a duration.
     sums_ns: Vec<Option<i64>>,
-    /// Ids of the bricks with durations, their threads and keys.
+    /// Ids of the bricks with durations. `bricks` has their threads and keys.
     ids: Vec<u64>,
     bricks: Vec<(u32, u32)>,
     threads: FastMap<u64, u32>,
@@ -146,7 +144,7 @@ impl Summed {
     }
 }
 
-/// Self time on host threads of what an iteration ran: the duration of a row less those of the rows in it on its thread.
+/// Self time on host threads by iteration: a row's duration minus those of its children on the same thread.
 fn host(database: &Database, rules: &CategoryRules) -> Result<Sums, QueryError> {
     let texts = database.texts();
     let number = |text: &str| texts.as_ref()?.number(text);
@@ -211,7 +209,6 @@ fn host(database: &Database, rules: &CategoryRules) -> Result<Sums, QueryError> 
     Ok(sums)
 }
 
-/// Bits of some columns of the rows of `bricks`.
 fn each_row<const N: usize>(
     database: &Database,
     columns: [&str; N],
@@ -241,7 +238,7 @@ mod tests {
 
     use super::*;
 
-    /// Self time on host threads of what an iteration ran: the duration of a row less those of the rows in it on its thread.
+    /// Self time on host threads by iteration: a row's duration minus those of its children on the same thread.
     const HOST: &str = "\
 SELECT b.category, b.name, b.iteration, SUM(b.dur_ns - COALESCE(c.inner_ns, 0)) AS ns \
 FROM (SELECT id, thread, category_id AS category, name_id AS name, iteration, dur_ns FROM bricks \
@@ -251,7 +248,6 @@ LEFT JOIN \
   ON b.id = c.parent AND b.thread = c.thread \
 GROUP BY b.category, b.name, b.iteration";
 
-    /// As the query engine has it.
     fn by_query(database: &Database) -> BTreeMap<(String, String, i64), i64> {
         let frame = collect(database, HOST).unwrap();
         let given = names(database, "bricks", "category").unwrap();
@@ -317,7 +313,7 @@ GROUP BY b.category, b.name, b.iteration";
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Ids that two rows have and values that are missing are among the rows.
+        /// The rows include duplicate ids and missing values.
         #[test]
         fn self_times_are_those_of_the_query(rows in proptest::collection::vec(drawn(), 0..20)) {
             let dir = tempfile::tempdir().unwrap();

@@ -11,34 +11,28 @@ use super::devices;
 use super::side::Member;
 use super::vendors::differ;
 
-/// One aspect of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Aspect {
     pub aspect: String,
     pub standing: Standing,
-    /// The base, in words.
     pub base: String,
-    /// The run, in words.
     pub run: String,
-    /// Tells that another aspect says it in short.
+    /// Whether another aspect summarizes it.
     #[serde(skip)]
     pub is_detail: bool,
 }
 
-/// Standing of an aspect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Standing {
-    /// It is the same on both sides, and no reason for doubt.
+    /// The same on both sides, and no reason for doubt.
     Same,
-    /// It is not recorded on a side.
     Unknown,
-    /// It is different, or a reason for doubt on either side.
+    /// Different, or a reason for doubt on one side.
     Differs,
 }
 
 impl Standing {
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Standing::Same => "same",
@@ -48,7 +42,6 @@ impl Standing {
     }
 }
 
-/// All aspects, in a fixed order.
 pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
     let fact = |aspect: &str, of: &dyn Fn(&RunFacts) -> Option<String>| {
         aspect_of(aspect, base, run, &|member| of(&member.facts))
@@ -128,7 +121,7 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
     all
 }
 
-/// Said where it decides how kernels are compared.
+/// Only present if vendors decide how kernels are compared.
 fn vendors(base: &[Member], run: &[Member]) -> Option<Aspect> {
     let of = |side: &[Member]| side.iter().map(|member| member.vendor).collect::<Vec<_>>();
     let aspect = "vendor of devices: kernels are compared by operator and shapes";
@@ -139,7 +132,6 @@ fn vendors(base: &[Member], run: &[Member]) -> Option<Aspect> {
     })
 }
 
-/// The place of the recording is no difference.
 fn without_output(arguments: &[String]) -> String {
     let mut kept = Vec::new();
     let mut arguments = arguments.iter();
@@ -184,7 +176,7 @@ fn aspect_of(
     }
 }
 
-/// Adds reasons for doubt on either side, whatever the other one is like.
+/// An aspect that is doubtful if one side alone is, whatever the other one is like.
 fn doubt(
     aspect: &str,
     base: &[Member],
@@ -238,10 +230,10 @@ fn completeness(member: &Member) -> (Standing, String) {
     (Standing::Differs, words.join("; "))
 }
 
-/// More than this share of the wall time spent recording may be what differs.
+/// Recording that takes more than this share of wall time may explain a difference.
 const MUCH: f64 = 0.02;
 
-/// Cost of a span by the spans recorded, as a share of the wall time.
+/// Share of wall time spent on recording, from the cost of a span and the number of spans.
 fn overhead(member: &Member) -> (Standing, String) {
     let cost = member.facts.cost_ns_per_span;
     let wall = member.facts.wall_ns.filter(|wall| *wall > 0);
@@ -257,7 +249,7 @@ fn overhead(member: &Member) -> (Standing, String) {
     (standing, format!("{} of wall", units::percent(share)))
 }
 
-/// Differences from one run of a program to the next are only seen with several.
+/// Differences between runs of the same program are only visible with several runs.
 fn runs(base: &[Member], run: &[Member]) -> Aspect {
     let words = |members: &[Member]| match members.len() {
         1 => "one: variation between runs not known".to_owned(),

@@ -15,105 +15,87 @@ use super::totals::{self, TotalRow};
 use trueno_statistics::Options;
 use trueno_statistics::{Common, Compared, Name, Pair, Sampled, Verdict, Verdicts, verdicts};
 
-/// Result of a comparison.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
-    /// Options it was made with.
     pub options: Options,
-    /// Runs of the base, as typed.
     pub base: Vec<String>,
-    /// Runs of the other side.
     pub run: Vec<String>,
-    /// Runs that lack rows or their end, each with what it lacks: what is missing could change any verdict.
+    /// Incomplete runs and what they lack. Missing rows could change any verdict.
     pub incomplete: Vec<String>,
-    /// Aspects in which the sides differ otherwise.
     pub comparability: Vec<Aspect>,
-    /// Change that all names have in common, by place; names are judged beside it.
+    /// Change common to all names, by place. Names are judged relative to it.
     pub common: Vec<Common>,
-    /// Names on both sides: slower ones first, by what the change costs.
+    /// Names on both sides, slower ones first, by what the change costs.
     pub names: Vec<Compared>,
-    /// Device time by operator; null where a run has no rows, or was not asked for them.
+    /// Device time by operator. Null if a run has no rows, or if operators are not compared.
     pub operators: Option<Operators>,
-    /// Operators by name and shapes, the largest change first; null where a side has no shapes.
+    /// Operators by name and shapes, the largest change first. Null if a side has no shapes.
     pub signatures: Option<Vec<SignatureRow>>,
-    /// Ranks and their collectives; null where a run is no job of several ranks that met.
+    /// Ranks and their collectives. Null if a run is not a job whose ranks met in collectives.
     pub jobs: Option<Jobs>,
-    /// Totals, one value a run.
     pub totals: Vec<TotalRow>,
-    /// Parts of the critical path that got longer or shorter, most first.
+    /// Changed parts of the critical path, the largest change first.
     pub path: Vec<PathRow>,
-    /// Names whose number of rows differs.
     pub counts: Vec<CountRow>,
-    /// Names of which only a part of the rows was looked at.
+    /// Number of names of which only part of the rows was examined.
     pub capped: usize,
 }
 
-/// One kind and name on the critical path.
 #[derive(Clone, Debug, Serialize)]
 pub struct PathRow {
     /// `work`, `sync_wait`, …
     pub kind: String,
-    /// Name of its rows.
     pub name: String,
-    /// Mean over the runs of the base, nanoseconds.
+    /// Mean over the runs of the base.
     pub base_ns: f64,
-    /// Over those of the other side.
     pub run_ns: f64,
 }
 
 impl PathRow {
-    /// Time by which it got longer.
     pub fn change_ns(&self) -> f64 {
         self.run_ns - self.base_ns
     }
 }
 
 impl Comparison {
-    /// Aspects that are not plainly the same, without those that another says in short.
+    /// Aspects that may matter, without those that another one summarizes.
     pub fn doubts(&self) -> impl Iterator<Item = &Aspect> {
         self.all_doubts().filter(|aspect| !aspect.is_detail)
     }
 
-    /// Aspects that are not plainly the same.
     pub fn all_doubts(&self) -> impl Iterator<Item = &Aspect> {
         let aspects = self.comparability.iter();
         aspects.filter(|aspect| aspect.standing != Standing::Same)
     }
 
-    /// Names with that verdict.
     pub fn with(&self, verdict: Verdict) -> usize {
         let of = |name: &&Compared| name.verdict == verdict;
         self.names.iter().filter(of).count()
     }
 
-    /// Tells that a name, all of them together, or a time of whole runs got slower.
     pub fn is_slower(&self) -> bool {
         self.with(Verdict::Slower) > 0 || self.wholes().any(|verdict| verdict == Verdict::Slower)
     }
 
-    /// Tells that a name, all of them together, or a time of whole runs got faster.
     pub fn is_faster(&self) -> bool {
         self.with(Verdict::Faster) > 0 || self.wholes().any(|verdict| verdict == Verdict::Faster)
     }
 
-    /// Verdicts on what is no single name.
     fn wholes(&self) -> impl Iterator<Item = Verdict> {
         let common = self.common.iter().map(|common| common.verdict);
         common.chain(self.totals.iter().filter_map(|total| total.verdict))
     }
 
-    /// Tells a ratio beyond the threshold.
     pub fn is_beyond(&self, ratio: f64) -> bool {
         let most = 1.0 + self.options.threshold;
         ratio >= most || ratio <= 1.0 / most
     }
 
-    /// Runs of the side that has fewer.
+    /// Runs on the side with fewer runs.
     pub fn runs_a_side(&self) -> usize {
         self.base.len().min(self.run.len())
     }
 
-    /// Tells that anything could be tested.
     pub fn is_measurable(&self) -> bool {
         let decided = |total: &TotalRow| {
             total
@@ -124,7 +106,7 @@ impl Comparison {
     }
 }
 
-/// Compares two sides of at least one run each, that were read with these groups of names.
+/// Compares two sides of at least one run each. Both were read with these groups of names.
 pub fn compare(
     base: &[Member],
     run: &[Member],
@@ -191,7 +173,7 @@ fn incomplete<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
     members.filter_map(words).collect()
 }
 
-/// Operators of the first run of each side, of the second, and so on.
+/// Compares operators of the first run of each side, of the second, and so on.
 fn operators(base: &[Member], run: &[Member], groups: &NameGroups) -> Option<Operators> {
     let pairs = base.iter().zip(run);
     let pairs = pairs.map(|(base, run)| Some((base.operators.as_ref()?, run.operators.as_ref()?)));
@@ -199,7 +181,7 @@ fn operators(base: &[Member], run: &[Member], groups: &NameGroups) -> Option<Ope
     Some(operators::compare(&pairs, groups))
 }
 
-/// Empty where a run has no path.
+/// Empty if any run has no path.
 fn paths(base: &[Member], run: &[Member]) -> Vec<PathRow> {
     if base.iter().chain(run).any(|member| member.path.is_none()) {
         return Vec::new();

@@ -7,37 +7,28 @@ use serde::Serialize;
 use super::side::Member;
 use trueno_statistics::{Kind, Name};
 
-/// One name whose number of rows differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CountRow {
-    /// Its name and kind.
     #[serde(flatten)]
     pub name: Name,
     pub change: Change,
-    /// Rows in each run of the base.
     pub base: Vec<u64>,
-    /// Rows in each run of the other side.
     pub run: Vec<u64>,
 }
 
-/// Change of a number of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// No run of the base has it.
     New,
-    /// Only the base has it.
     Gone,
-    /// Each run has more than each of the base.
+    /// Each run has more than each run of the base.
     More,
-    /// Each run has fewer.
     Fewer,
-    /// The runs of a side do not agree.
+    /// Runs of one side differ.
     Varies,
 }
 
 impl Change {
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Change::New => "new",
@@ -49,7 +40,7 @@ impl Change {
     }
 }
 
-/// Names whose counts are not the same in all runs, in order.
+/// Sorted names whose counts are not the same in all runs.
 pub fn counts(base: &[Member], run: &[Member]) -> Vec<CountRow> {
     let is_rows = |name: &&Name| !matches!(name.kind, Kind::Category | Kind::DeviceCategory);
     let names: BTreeSet<&Name> = base

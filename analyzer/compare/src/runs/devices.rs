@@ -7,7 +7,6 @@ use trueno_format::device_property;
 use super::comparability::{Aspect, Standing};
 use super::side::Member;
 
-/// Properties of each device.
 type Devices<'a> = BTreeMap<u32, BTreeMap<&'a str, &'a str>>;
 
 fn devices(member: &Member) -> Devices<'_> {
@@ -20,7 +19,7 @@ fn devices(member: &Member) -> Devices<'_> {
     devices
 }
 
-/// The aspect; `None`: no run gives any property.
+/// `None` if no run has properties of devices.
 pub(super) fn aspect(base: &[Member], run: &[Member]) -> Option<Aspect> {
     let sides = [base, run].map(|side| side.iter().map(devices).collect::<BTreeSet<_>>());
     let all = || sides.iter().flatten().flat_map(Devices::values);
@@ -67,7 +66,7 @@ pub(super) fn aspect(base: &[Member], run: &[Member]) -> Option<Aspect> {
     })
 }
 
-/// Devices with these properties, those with the same ones together: `0 to 7: NVIDIA A100`.
+/// Describes devices with these properties. Equal devices are grouped: `0 to 7: NVIDIA A100`.
 fn in_words(devices: &Devices<'_>, told: &[&str]) -> String {
     let mut groups: Vec<(String, Vec<u32>)> = Vec::new();
     for (number, device) in devices {

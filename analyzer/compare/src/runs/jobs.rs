@@ -13,32 +13,29 @@ use trueno_plugin::Table;
 use super::plugin_section::{section, table};
 use super::side::Member;
 
-/// Operation, bytes as nccl-tests counts them, and ranks of the communicator that were recorded.
+/// Operation, bytes as in nccl-tests, and number of recorded ranks of the communicator.
 pub type Kind = (String, Option<u64>, u64);
 
-/// Ranks and collectives of one job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Job {
     collectives: BTreeMap<Kind, Collectives>,
     ranks: BTreeMap<u64, OfRank>,
 }
 
-/// Sums over the collectives of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Collectives {
     count: u64,
-    /// Those that all ranks of the communicator are recorded of.
+    /// Collectives for which all ranks of the communicator were recorded.
     timed: u64,
     transfer_ns: i64,
-    /// Bytes on the bus, and the time of those whose bytes are known.
+    /// Bus bytes, and the time of collectives with known bytes.
     bus_bytes: f64,
     bus_ns: i64,
-    /// Those whose ranks can be put in an order, and the time between their first and last.
+    /// Collectives whose ranks can be ordered, and the time between first and last arrival.
     ordered: u64,
     skew_ns: i64,
 }
 
-/// Waiting of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct OfRank {
     told: u64,
@@ -47,33 +44,28 @@ struct OfRank {
     waited_ns: i64,
 }
 
-/// Collectives of a kind on a side: means over its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct CollectiveFigures {
-    /// Collectives of several recorded ranks.
     pub collectives: f64,
-    /// Mean time of the transfer alone, without waiting; null where not all ranks were recorded.
+    /// Mean time of the transfer alone, without waiting. Null unless all ranks were recorded.
     pub transfer_ns: Option<f64>,
-    /// Bus bandwidth as nccl-tests defines it.
+    /// Bus bandwidth as defined by nccl-tests.
     pub bus_bytes_per_s: Option<f64>,
-    /// Mean time from the first rank's arrival to the last one's; null where it cannot be told.
+    /// Mean time from the first rank's arrival to the last one's. Null if unknown.
     pub skew_ns: Option<f64>,
 }
 
-/// A kind of collectives on both sides, or on one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CollectiveRow {
     pub operation: String,
-    /// Its size; null: not stated.
     pub bytes: Option<u64>,
     pub ranks: u64,
     pub base: Option<CollectiveFigures>,
-    /// On the other side.
     pub run: Option<CollectiveFigures>,
 }
 
 impl CollectiveRow {
-    /// Time of all transfers by which they got longer; 0 where it is not known.
+    /// Change of the total transfer time; 0 if unknown.
     pub fn change_ns(&self) -> f64 {
         let of = |side: &Option<CollectiveFigures>| {
             side.and_then(|side| Some(side.collectives * side.transfer_ns?))
@@ -83,45 +75,39 @@ impl CollectiveRow {
     }
 }
 
-/// Waiting of a rank on a side: means over its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RankFigures {
-    /// Collectives of which it is known who came last.
     pub told: f64,
-    /// Those to which it came last.
     pub last: f64,
-    /// Time that others waited for it; null where nothing can be told.
+    /// Time that others waited for it. Null if unknown.
     pub caused_ns: Option<f64>,
-    /// Time that it waited for others; null where nothing can be told.
+    /// Time that it waited for others. Null if unknown.
     pub waited_ns: Option<f64>,
 }
 
-/// A rank on both sides, or on one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankRow {
     pub rank: u64,
     pub base: Option<RankFigures>,
-    /// On the other side.
     pub run: Option<RankFigures>,
 }
 
 impl RankRow {
-    /// Time by which others waited longer for it; null where a side does not tell.
+    /// Change of the time that others waited for it. Null if unknown for a side.
     pub fn change_ns(&self) -> Option<f64> {
         Some(self.run?.caused_ns? - self.base?.caused_ns?)
     }
 }
 
-/// Comparison of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Jobs {
-    /// Ranks in their order.
+    /// Sorted by rank.
     pub ranks: Vec<RankRow>,
-    /// Kinds of collectives: those whose transfers changed most first.
+    /// Kinds of collectives, the largest change of transfer time first.
     pub collectives: Vec<CollectiveRow>,
 }
 
-/// Reads the collectives of a job; `None`: no collective of several recorded ranks.
+/// Reads the collectives of a job; `None` if no collective has several recorded ranks.
 ///
 /// # Errors
 /// The reason for there being none, for people.
@@ -193,7 +179,7 @@ impl Job {
     }
 }
 
-/// Rows of both sides; `None` where a run of either is no job.
+/// `None` if a run is not a job.
 pub fn compare(base: &[Member], run: &[Member]) -> Option<Jobs> {
     let jobs = |side: &'_ [Member]| -> Option<Vec<Job>> {
         side.iter().map(|member| member.job.clone()).collect()

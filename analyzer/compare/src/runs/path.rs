@@ -9,7 +9,7 @@ use trueno_model::name_groups::NameGroups;
 
 use super::plugin_section::{section_without, table};
 
-/// Durations of the pieces by kind and name, nanoseconds; groups stand in the place of the names in them.
+/// Time on the critical path by kind and name, in nanoseconds. Names in groups are replaced by their group.
 ///
 /// # Errors
 /// The reason for there being none, for people.

@@ -23,7 +23,7 @@ pub fn section(
     section_without(run, registry, plugin, options, &[])
 }
 
-/// The same without some of the plugins that it reads from.
+/// Like [`section`], but without some of the plugins that it reads from.
 ///
 /// # Errors
 /// See [`section`].

@@ -9,12 +9,10 @@ use trueno_model::name_groups::NameGroups;
 use trueno_model::shapes;
 use trueno_statistics::{Kind, Name, Random, Sampled};
 
-/// A table that is read once for all kinds of its rows.
 struct Source {
     table: &'static str,
-    /// The column of names.
     column: &'static str,
-    /// No row is of two.
+    /// Disjoint kinds of rows.
     kinds: &'static [(Kind, Chosen)],
 }
 
@@ -50,30 +48,27 @@ const SOURCES: [Source; 4] = [
     },
 ];
 
-/// Rows of a table.
 #[derive(Clone, Copy)]
 enum Chosen {
-    /// Those of this kind.
     Kind(&'static str),
     OnHost,
     OnDevice,
-    /// Those on devices that no brick launched.
+    /// On devices, not launched by a brick.
     OnDeviceAlone,
     Started,
 }
 
-/// How rows are named, so that those of two sides meet.
+/// How rows are named, so that names of both sides match.
 #[derive(Clone, Copy, Debug)]
 pub struct Naming<'n> {
-    /// Groups in the place of the names in them.
+    /// Names in groups are replaced by their group.
     pub groups: &'n NameGroups,
-    /// Names work of devices by the operator and shapes that launched it: kernels of other vendors have other names. A
-    /// sample is then the device time of one call.
+    /// Names device work by the operator and shapes that launched it, because kernels of other vendors have
+    /// other names. A sample is then the device time of one call.
     pub by_operator: bool,
 }
 
 impl<'n> Naming<'n> {
-    /// Names as recorded, but for groups.
     pub fn as_recorded(groups: &'n NameGroups) -> Self {
         Self {
             groups,
@@ -121,7 +116,6 @@ pub fn sampled(
     Ok(all)
 }
 
-/// Samples of one kind, by name.
 struct Samples {
     kind: Kind,
     chosen: Chosen,
@@ -228,10 +222,8 @@ fn by_name(
     Ok(())
 }
 
-/// Samples of a kind by the numbers of names in a table.
 struct Names<'s> {
     samples: &'s mut Samples,
-    /// Number of the kind's own text.
     of_kind: Option<u64>,
     numbers: FastMap<Option<u64>, usize>,
     last: Option<(Option<u64>, usize)>,
@@ -253,10 +245,9 @@ impl Names<'_> {
     }
 }
 
-/// Kernels with a duration that can be compared.
 const TIMED_KERNEL: &str = "valid AND timing <> 'bound' AND dur_ns >= 0";
 
-/// Device time of each call that launched kernels; kernels that no call is known of stand for themselves.
+/// Device time of each call that launched kernels. Kernels without a known call form their own samples.
 fn by_operator(
     database: &Database,
     groups: &NameGroups,
@@ -304,7 +295,6 @@ fn by_operator(
     )
 }
 
-/// Puts groups in the place of the names in them.
 fn grouped(mut names: HashMap<i64, String>, groups: &NameGroups) -> HashMap<i64, String> {
     for name in names.values_mut() {
         if let Some(group) = groups.group(name) {
@@ -314,7 +304,6 @@ fn grouped(mut names: HashMap<i64, String>, groups: &NameGroups) -> HashMap<i64,
     names
 }
 
-/// Texts of a column by their numbers.
 pub(super) fn names(
     database: &Database,
     table: &str,
@@ -323,7 +312,6 @@ pub(super) fn names(
     names_by(database, table, &format!("{column}_id"), column)
 }
 
-/// Texts of a column by the numbers in another.
 fn names_by(
     database: &Database,
     table: &str,

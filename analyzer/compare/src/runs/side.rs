@@ -14,52 +14,43 @@ use super::totals::{self, Total};
 use super::{categories, jobs, path, signatures, vendors};
 use trueno_statistics::{Name, Options, Sampled};
 
-/// One run of a side.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// The path as typed.
     pub shown: String,
     pub facts: RunFacts,
-    /// The vendor of its devices; `None`: not known, several, or of no concern.
+    /// The vendor of its devices. `None` if unknown, mixed or irrelevant.
     pub vendor: Option<&'static str>,
-    /// Reasons why its rows or facts may be others than those that were recorded.
     pub doubts: Vec<String>,
-    /// Rows that it lacks, or its end, in words; `None`: nothing is known to be missing.
+    /// What it lacks, in words; `None` if nothing is known to be missing.
     pub missing: Option<String>,
     pub spans: u64,
-    /// Backends that computed its bricks and kernels.
     pub backends: BTreeSet<String>,
     pub names: BTreeMap<Name, Sampled>,
-    /// Totals, one number a run.
     pub totals: BTreeMap<Total, f64>,
-    /// Its critical path by kind and name, nanoseconds; `None`: not found.
+    /// Its critical path in nanoseconds, by kind and name; `None` if not found.
     pub path: Option<BTreeMap<(String, String), i64>>,
-    /// Its operators by name and shapes; empty where no shapes are recorded.
+    /// Its operators by name and shapes; empty if no shapes were recorded.
     pub signatures: BTreeMap<signatures::Key, signatures::Sums>,
-    /// Its ranks and their collectives; `None`: it has no collective of several ranks.
+    /// Its ranks and their collectives; `None` if no collective has several ranks.
     pub job: Option<jobs::Job>,
-    /// Its operators; `None`: they are not compared.
+    /// `None` if operators are not compared.
     pub operators: Option<OperatorTree>,
 }
 
-/// Reason why a run cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// Its tables cannot be published.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// They cannot be asked.
     #[error("{run}: {error}")]
     Query {
-        /// The run as typed.
         run: String,
-        /// The engine's own words.
+        /// Error of the query engine.
         error: QueryError,
     },
 }
 
-/// The vendor of a run's devices; `None`: not known, or several.
+/// The vendor of a run's devices; `None` if unknown or mixed.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -71,8 +62,8 @@ pub fn vendor(shown: &str, run: &Run) -> Result<Option<&'static str>, ReadError>
     })
 }
 
-/// Reads a run, with its rows named as `naming` says; with a registry, its critical path too. `warn` gets what is missing
-/// of it.
+/// Reads a run with rows named by `naming`. With a registry, its critical path too. `warn` receives what could not
+/// be read.
 ///
 /// # Errors
 /// See [`ReadError`].

@@ -11,57 +11,50 @@ use trueno_host::plugin::Registry;
 use super::plugin_section::{section, table};
 use super::side::Member;
 
-/// An operator, the dimensions of its operands and their types, as recorded.
+/// Operator, dimensions of its operands, and their types, as recorded.
 pub type Key = [String; 3];
 
-/// Sums over the calls of an operator with the same shapes, in one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sums {
     calls: u64,
     counted_ns: i64,
     flops: f64,
     bytes: f64,
-    /// Time that the work is of.
+    /// Time of the calls whose work is known.
     timed_ns: f64,
-    /// Part of it with a place below a roof, and that at the roof.
+    /// The part of it with a known roof, and what it would take at the roof.
     placed_ns: f64,
     at_roof_ns: f64,
 }
 
-/// Figures of a side: means over its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
     pub calls: f64,
     /// Time that counts for it; see the plugin `operators`.
     pub counted_ns: f64,
-    /// FLOP/s; null where the FLOPs or the time are not known.
     pub flops_per_s: Option<f64>,
     pub bytes_per_s: Option<f64>,
-    /// Time at the roof over the time it took.
+    /// Time at the roof divided by the actual time.
     pub efficiency_share: Option<f64>,
 }
 
-/// An operator with the same shapes on both sides, or on one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SignatureRow {
     pub name: String,
-    /// Dimensions of its operands.
     pub input_dims: String,
     pub input_types: String,
     pub base: Option<Figures>,
-    /// On the other side.
     pub run: Option<Figures>,
 }
 
 impl SignatureRow {
-    /// Time by which it got longer.
     pub fn change_ns(&self) -> f64 {
         let of = |side: &Option<Figures>| side.map_or(0.0, |figures| figures.counted_ns);
         of(&self.run) - of(&self.base)
     }
 }
 
-/// Sums of a run by operator and shapes; none where no shapes are recorded.
+/// Sums of a run by operator and shapes; empty if no shapes were recorded.
 ///
 /// # Errors
 /// The reason for there being none, for people.
@@ -121,7 +114,7 @@ pub fn signatures(run: &Run, registry: &Registry) -> Result<BTreeMap<Key, Sums>,
     Ok(out)
 }
 
-/// Rows of both sides, the largest change first; `None` where no run of a side has any.
+/// Rows of both sides, the largest change first; `None` if no run of a side has any.
 pub fn compare(base: &[Member], run: &[Member]) -> Option<Vec<SignatureRow>> {
     let has_some = |side: &[Member]| side.iter().any(|member| !member.signatures.is_empty());
     if !has_some(base) || !has_some(run) {
@@ -144,7 +137,7 @@ pub fn compare(base: &[Member], run: &[Member]) -> Option<Vec<SignatureRow>> {
     Some(rows)
 }
 
-/// Means over the runs of a side; of those without it 0.
+/// Means over the runs of a side, with 0 for runs that lack it.
 fn figures(members: &[Member], key: &Key) -> Option<Figures> {
     let mut sum = Sums::default();
     let mut is_there = false;

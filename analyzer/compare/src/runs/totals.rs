@@ -13,29 +13,19 @@ use trueno_statistics::{
     Options, Ratio, Verdict, benjamini_hochberg, median, pooled_interval, pooled_t,
 };
 
-/// A total of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Total {
     Wall,
-    /// Time on the critical path, by kind of its pieces.
     Path(String),
-    /// Most memory taken at one time, by place.
     MemoryPeak(String),
-    /// Memory taken and not given back, by place.
     MemoryKept(String),
-    /// Allocations and releases, by place.
     Allocations(String),
-    /// Bytes moved, by direction.
     TransferBytes(String),
-    /// Transfers, by direction.
     Transfers(String),
-    /// Time of transfers, by direction.
     TransferTime(String),
-    /// An aggregate that the run was given, by name and unit.
     Aggregate(String, String),
 }
 
-/// Unit of its values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Unit {
     Time,
@@ -58,7 +48,6 @@ impl Total {
         }
     }
 
-    /// The name for people; it is stable.
     pub fn word(&self) -> String {
         match self {
             Total::Wall => "wall".to_owned(),
@@ -89,35 +78,30 @@ impl Total {
     }
 }
 
-/// Both sides of one.
 #[derive(Clone, Debug, Serialize)]
 pub struct TotalRow {
-    /// Name for people; it is stable.
     pub what: String,
-    /// `ns`, `bytes` or null for counts.
+    /// `ns`, `bytes`, or null for counts.
     pub unit: Option<&'static str>,
-    /// Median over the runs of the base; null: not recorded.
+    /// Median over the runs of the base; null if not recorded.
     pub base: Option<f64>,
-    /// Value of the other side.
     pub run: Option<f64>,
-    /// Of times of several runs a side: the ratio of their geometric means, with its interval.
+    /// For times of several runs per side: the ratio of their geometric means, with its interval.
     pub ratio: Option<Ratio>,
-    /// Of times: a verdict. Counts and bytes are exact, and have none.
+    /// Only for times: counts and bytes are exact and have no verdict.
     pub verdict: Option<Verdict>,
-    /// Reason why it cannot be told.
     pub why: Option<String>,
     #[serde(skip)]
     pub(super) total: Total,
 }
 
 impl TotalRow {
-    /// A value of it, for people.
     pub fn show(&self, value: f64) -> String {
         self.total.show(value)
     }
 }
 
-/// Of one run.
+/// The totals of one run.
 ///
 /// # Errors
 /// The engine could not run a query.
@@ -151,7 +135,7 @@ pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f
     Ok(totals)
 }
 
-/// Adds the sums of runs that are made of them (`import` of reports, `bridge::record`): counters named so, read once.
+/// Adds the aggregates of imported reports and of `bridge::record`: counters with such names, read once.
 fn aggregates(database: &Database, totals: &mut BTreeMap<Total, f64>) -> Result<(), QueryError> {
     let sql = "SELECT CAST(name AS VARCHAR) AS name, CAST(unit AS VARCHAR) AS unit, MAX(value) AS value FROM counters \
                WHERE name LIKE 'sum: %' OR name LIKE 'cgp: %' GROUP BY name, unit HAVING COUNT(*) = 1";
@@ -167,7 +151,6 @@ fn aggregates(database: &Database, totals: &mut BTreeMap<Total, f64>) -> Result<
     Ok(())
 }
 
-/// Comparison of all totals of both sides.
 pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalRow> {
     let mut all: Vec<&Total> = base
         .iter()
@@ -218,8 +201,8 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
     rows.collect()
 }
 
-/// Probability of times of runs, by a t test on their logarithms, as times scatter by factors; else the reason why
-/// there is none, which is empty where a side has no time at all.
+/// p-value for times of runs, from a t test on their logarithms, because times scatter by factors. The error says
+/// why there is none; it is empty if a side has no times at all.
 fn test(base: &[f64], run: &[f64]) -> Result<f64, &'static str> {
     if base.is_empty() || run.is_empty() {
         return Err("");
@@ -233,7 +216,7 @@ fn test(base: &[f64], run: &[f64]) -> Result<f64, &'static str> {
     pooled_t(&logs(base), &logs(run)).ok_or("too few runs")
 }
 
-/// Of the same test: the difference of the means of logarithms, back as a factor.
+/// The ratio from the same test: the difference of mean logarithms as a factor.
 fn ratio(base: &[f64], run: &[f64]) -> Option<Ratio> {
     let (low, high) = pooled_interval(&logs(base), &logs(run))?;
     Some(Ratio {

@@ -9,7 +9,7 @@ use trueno_format::device_property;
 
 use super::samples::names;
 
-/// Words of a device's name, in lower case, and its vendor.
+/// Lower-case words in a device's name, and its vendor.
 const DEVICES: [(&str, &str); 12] = [
     ("nvidia", "NVIDIA"),
     ("tesla", "NVIDIA"),
@@ -25,7 +25,7 @@ const DEVICES: [(&str, &str); 12] = [
     ("apple", "Apple"),
 ];
 
-/// Beginnings of calls that put work on a device, and its vendor.
+/// Prefixes of calls that put work on a device, and the vendor.
 const CALLS: [(&str, &str); 9] = [
     ("cudaLaunch", "NVIDIA"),
     ("cuLaunch", "NVIDIA"),
@@ -38,7 +38,7 @@ const CALLS: [(&str, &str); 9] = [
     ("aclrt", "Huawei"),
 ];
 
-/// The vendor of a run's devices, as their names say, else the calls. `None`: not known, or several.
+/// The vendor of a run's devices, by their names or else by calls. `None` if unknown or mixed.
 ///
 /// # Errors
 /// The engine could not run a query.
@@ -83,7 +83,7 @@ fn of_call(name: &str) -> Option<&'static str> {
     found.map(|(_, vendor)| *vendor)
 }
 
-/// True if kernels of two sides are to be compared by the operator that launched them: their devices are of different
+/// Whether kernels must be compared by the operator that launched them, because the sides have devices of different
 /// vendors.
 pub fn differ(base: &[Option<&str>], run: &[Option<&str>]) -> bool {
     let known = |side: &[Option<&str>]| -> Option<BTreeSet<String>> {

@@ -4,10 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
 
-/// Characters of a collector's words that are shown.
 const MAX_SHOWN: usize = 300;
 
-/// Outcome of a request that was taken, in part or whole.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Answer {
     pub(super) rejected: u64,
@@ -15,7 +13,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The answer in the body of a success, an `ExportTraceServiceResponse`; `None` where no collector answers so.
+    /// Parses an `ExportTraceServiceResponse`; `None` if the body is none.
     pub(super) fn read(body: &[u8]) -> Option<Self> {
         if body.trim_ascii().is_empty() {
             return Some(Self::default());
@@ -34,7 +32,7 @@ impl Answer {
     }
 }
 
-/// Words in the body of a failure, led by a colon; nothing where there are none.
+/// The error message in a response, preceded by a colon; empty if there is none.
 pub(super) fn reason(body: &[u8]) -> String {
     let status: Option<Value> = serde_json::from_slice(body).ok();
     let message = status
@@ -52,7 +50,7 @@ fn shown(text: &str) -> String {
     line.chars().take(MAX_SHOWN).collect()
 }
 
-/// Time to wait by a `Retry-After`: seconds, or a date of HTTP.
+/// Parses `Retry-After`: seconds or an HTTP date.
 pub(super) fn retry_after(value: &str, now: SystemTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse() {

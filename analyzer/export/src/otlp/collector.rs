@@ -15,25 +15,21 @@ use super::answer::{Answer, reason, retry_after};
 use super::endpoint::{Endpoint, without_secrets};
 use crate::error::ExportError;
 
-/// Wait before a request is repeated for the first time; each further one is twice as long.
+/// Wait before the first retry. It doubles each time.
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 const MAX_WAIT: Duration = Duration::from_secs(5);
-/// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 1 << 16;
 
-/// A connection to a collector.
 pub(super) struct Collector {
     endpoint: Endpoint,
     client: Client,
     runtime: Runtime,
-    /// It has answered once, so it is there.
     is_known: bool,
 }
 
-/// Reasons why a request was not taken.
 enum Refusal {
     Final(String),
-    /// May be taken when it is repeated, after the wait that was asked for.
+    /// A retry may succeed, after the wait that the collector requested.
     Transient(String, Option<Duration>),
 }
 
@@ -70,7 +66,7 @@ impl Collector {
         })
     }
 
-    /// Sends one request until it is taken; else the reason, with the address.
+    /// Sends one request, with retries. The error contains the address.
     pub(super) fn send(&mut self, json: &[u8]) -> Result<Answer, String> {
         let body = self.pack(json);
         let deadline = Instant::now() + self.endpoint.timeout;
@@ -142,7 +138,6 @@ impl Collector {
         Err(self.refused(status, &headers, &body))
     }
 
-    /// A status that is no success.
     fn refused(&self, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Refusal {
         let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let said = format!("answered {status}{}", reason(body));
@@ -167,7 +162,6 @@ impl Collector {
         Final(format!("{said}{hint}"))
     }
 
-    /// No answer, or none of HTTP.
     fn refusal(&self, error: &reqwest::Error) -> Refusal {
         let limit = self.endpoint.timeout;
         match cause(error) {
@@ -182,7 +176,7 @@ impl Collector {
     }
 }
 
-/// The innermost reason of an error, which has no address in it.
+/// The innermost cause of an error, which does not contain the address.
 fn cause(error: &reqwest::Error) -> String {
     let mut inner: &dyn Error = error;
     while let Some(source) = inner.source() {
@@ -191,7 +185,7 @@ fn cause(error: &reqwest::Error) -> String {
     inner.to_string()
 }
 
-/// A part of `wait` that others who wait as long do not hit.
+/// A part of `wait` that differs between clients, so that they do not retry at the same time.
 fn jittered(wait: Duration) -> Duration {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     let nanos = now.map_or(0, |now| now.subsec_nanos());

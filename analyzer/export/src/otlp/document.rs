@@ -7,11 +7,9 @@ use serde_json::Value;
 use super::Sink;
 use crate::error::ExportError;
 
-/// A request under way.
 pub(super) struct Document<W> {
     to: W,
     scopes: usize,
-    /// Spans of the last scope.
     spans: usize,
 }
 

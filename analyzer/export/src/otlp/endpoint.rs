@@ -10,28 +10,25 @@ use reqwest::{Certificate, Url};
 
 use crate::error::ExportError;
 
-/// Time for a request and its repetitions, by the specification.
+/// Default timeout of a request including retries, from the specification.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Place of traces below the address of a collector.
 const TRACES: &str = "v1/traces";
-/// Beginning of the names of variables that are for traces only, and of those for all signals.
+/// Prefixes of environment variables for traces only, and for all signals.
 const PREFIXES: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_", "OTEL_EXPORTER_OTLP_"];
-/// Shorter values of headers are no secrets.
+/// Shorter header values are not treated as secrets.
 const LEAST_SECRET: usize = 4;
 
-/// A collector, and how to talk to it.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub(super) url: Url,
-    /// Their values are secrets, and marked so.
+    /// Values are secret and marked as sensitive.
     pub(super) headers: HeaderMap,
     pub(super) certificate: Option<Certificate>,
-    /// Time for each request with its repetitions.
     pub timeout: Duration,
     pub gzip: bool,
 }
 
-/// The address without what may be secret in it.
+/// The address without parts that may be secret.
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&without_secrets(self.url.clone()))
@@ -39,7 +36,7 @@ impl fmt::Display for Endpoint {
 }
 
 impl Endpoint {
-    /// The collector at `url`, with `headers` as `Name: value`; `/v1/traces` is added to the address.
+    /// The collector at `url`, with `headers` as `Name: value`. `/v1/traces` is appended to the address.
     ///
     /// # Errors
     /// The address or a header is none. No message has a value in it.
@@ -49,7 +46,7 @@ impl Endpoint {
         Ok(endpoint)
     }
 
-    /// The collector of the variables `OTEL_EXPORTER_OTLP_…`, and `headers` beside theirs.
+    /// The collector from the variables `OTEL_EXPORTER_OTLP_…`, with additional `headers`.
     ///
     /// # Errors
     /// A variable or a header is not as it must be. No message has a value in it.
@@ -150,7 +147,7 @@ impl Endpoint {
         Ok(())
     }
 
-    /// `text` without the values of headers, which a collector may repeat.
+    /// Removes header values from `text`, because a collector may repeat them.
     pub(super) fn without_headers(&self, text: &str) -> String {
         let values = self
             .headers
@@ -165,14 +162,13 @@ impl Endpoint {
             .fold(text.to_owned(), |text, secret| text.replace(secret, "…"))
     }
 
-    /// True of this machine, which no proxy leads to.
+    /// Whether the collector is on this machine, which needs no proxy.
     pub(super) fn is_local(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();
         let number = host.trim_matches(['[', ']']).parse::<IpAddr>();
         host == "localhost" || number.is_ok_and(|number| number.is_loopback())
     }
 
-    /// A hint for who has the address of gRPC.
     pub(super) fn port_hint(&self) -> &'static str {
         match self.url.port() {
             Some(4317) => " (hint: 4317 is the port of gRPC; OTLP over HTTP has 4318)",
@@ -209,7 +205,7 @@ fn wrong(text: String) -> ExportError {
     ExportError::Collector(text)
 }
 
-/// An address without user, password and query.
+/// Drops user, password and query.
 pub(super) fn without_secrets(mut url: Url) -> String {
     let _ = url.set_username("");
     let _ = url.set_password(None);

@@ -28,7 +28,6 @@ use super::exporter::{Exporter, Written};
 use super::json::text;
 use super::rows::{Row, Source};
 
-/// OpenTelemetry traces as JSON.
 #[derive(Debug)]
 pub(super) struct Otlp;
 
@@ -51,20 +50,17 @@ impl Exporter for Otlp {
     }
 }
 
-/// Takes spans as texts, in order; each belongs to the scope that was named last.
+/// Receives spans as JSON, in order. Each belongs to the last scope.
 trait Sink {
     fn scope(&mut self, name: &str) -> Result<(), ExportError>;
     fn span(&mut self, json: &str) -> Result<(), ExportError>;
 }
 
-/// Spans of a run, and what they have in common.
 struct Spans<'a> {
     source: &'a Source<'a>,
     origin_ns: i64,
     trace: String,
-    /// Rows that each row waited for.
     links: BTreeMap<u64, Vec<(u64, String)>>,
-    /// Attributes that the program gave rows.
     attributes: Attributes,
 }
 
@@ -100,7 +96,6 @@ impl<'a> Spans<'a> {
         })
     }
 
-    /// The program that was recorded, its run and its machine.
     fn resource(&self) -> Value {
         let facts = self.source.run.facts();
         json!({"attributes": [
@@ -168,7 +163,7 @@ fn attribute(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// All columns that the span itself does not state; 64-bit integers are texts in OTLP/JSON.
+/// Writes columns that are not part of the span itself. OTLP/JSON represents 64-bit integers as strings.
 fn attributes(out: &mut String, row: Row<'_>) {
     const STATED: [&str; 4] = ["id", "name", "start_ns", "dur_ns"];
     let mut comma = "";
@@ -185,7 +180,7 @@ fn attributes(out: &mut String, row: Row<'_>) {
     }
 }
 
-/// The attribute that a column becomes: by the semantic conventions, where they name it.
+/// The attribute for a column, named by the semantic conventions if they have one.
 fn attribute_name(column: &str) -> String {
     match column {
         "file" => "code.file.path".to_owned(),
@@ -194,7 +189,7 @@ fn attribute_name(column: &str) -> String {
     }
 }
 
-/// The key of what the program says: its own, unless a column has it.
+/// The key of a program's attribute: its own, unless it collides with a column.
 fn declared_name(key: &str) -> String {
     let is_taken = key.starts_with("trueno.")
         || ["file", "line"]
@@ -207,7 +202,7 @@ fn declared_name(key: &str) -> String {
     }
 }
 
-/// An `AnyValue` of OTLP: 64-bit integers with a sign are texts there, and so are doubles that are no numbers.
+/// An `AnyValue` of OTLP. Signed 64-bit integers are strings there, and so are doubles that are not finite.
 fn attribute_value(value: AttributeValue<'_>) -> Value {
     match value {
         AttributeValue::Text(text) => json!({"stringValue": text}),

@@ -10,32 +10,23 @@ use super::{Sink, Spans};
 use crate::error::ExportError;
 use crate::rows::Source;
 
-/// Spans of one request at most.
 const MAX_SPANS: u64 = 4096;
-/// Bytes of one request at most, before it is packed; a longer span has a request of its own.
+/// Limit on uncompressed bytes per request. A larger span gets its own request.
 const MAX_BYTES: usize = 1 << 20;
-/// Different remarks of a collector that are kept.
 const MAX_REMARKS: usize = 5;
 
-/// Outcome of a push.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Pushed {
-    /// Spans of the run.
     pub spans: u64,
-    /// Spans that the collector took.
     pub taken: u64,
-    /// Spans that it was given and did not want.
     pub rejected: u64,
-    /// Requests that it answered.
     pub requests: u64,
-    /// Its reasons and warnings, each once.
     pub remarks: Vec<String>,
-    /// Reason why the rest was not sent.
     pub failure: Option<String>,
 }
 
-/// Sends the spans of `run` to a collector, until one request fails for good.
+/// Sends the spans of `run` to a collector, until one request fails finally.
 ///
 /// # Errors
 /// The run cannot be read. What the collector does is in [`Pushed`].
@@ -60,12 +51,10 @@ pub fn push(run: &Run, endpoint: &Endpoint) -> Result<Pushed, ExportError> {
     Ok(batches.pushed)
 }
 
-/// Cuts the spans into requests.
 struct Batches {
     collector: Collector,
     resource: Value,
     scope: String,
-    /// The request under way, and its spans.
     open: Option<(Document<Vec<u8>>, u64)>,
     pushed: Pushed,
 }

@@ -17,11 +17,11 @@ use super::{Sizes, named, write_file};
 use crate::error::ExportError;
 use crate::rows::Source;
 
-/// Column that the folders tell.
+/// Column that is encoded in the folder names.
 const RANK: &str = "rank";
 
-/// Writes the tables of a job of ranks into the folder `to`, which is empty. `on_rows` is told how many rows were
-/// written since it was told last.
+/// Writes the tables of a job of ranks into the empty folder `to`. `on_rows` receives the number of rows written
+/// since its last call.
 ///
 /// # Errors
 /// The run holds no ranks; see [`ExportError`]. What was written until then is left behind.
@@ -68,7 +68,6 @@ pub fn to_table_folders(
     write_file(&to.join(TABLES_JSON), &bytes)
 }
 
-/// The table with its columns but the rank, and no rows yet.
 fn described(run: &Run, name: &str, columns: &[String]) -> StoredTable {
     let table = run.tables().into_iter().find(|table| table.name == name);
     let all = table.map(|table| table.columns).unwrap_or_default();
@@ -84,7 +83,6 @@ fn described(run: &Run, name: &str, columns: &[String]) -> StoredTable {
     }
 }
 
-/// Writes the rows of a rank as one file, in row groups.
 fn write(
     to: &Path,
     table: &str,

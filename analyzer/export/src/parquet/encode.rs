@@ -13,7 +13,7 @@ use polars_parquet::write::{
     WriteOptions, array_to_columns, compress, get_dtype_encoding,
 };
 
-/// Options of the files written: zstd, with statistics of every row group and page.
+/// Options for writing: zstd, with statistics of every row group and page.
 pub(super) const OPTIONS: WriteOptions = WriteOptions {
     statistics: StatisticsOptions {
         min_value: true,
@@ -29,7 +29,7 @@ pub(super) const OPTIONS: WriteOptions = WriteOptions {
 
 type Pages = Vec<CompressedPage>;
 
-/// Packs `rows`, whose columns are of the types `parquet`, as one row group.
+/// Compresses `rows` as one row group. `parquet` has the types of its columns.
 pub(super) fn row_group(
     rows: &DataFrame,
     parquet: &[ParquetType],
@@ -51,7 +51,6 @@ pub(super) fn row_group(
     Ok(DynIter::new(columns))
 }
 
-/// Pages that are lent to the writer one by one.
 struct Packed {
     rest: std::vec::IntoIter<CompressedPage>,
     page: Option<CompressedPage>,
@@ -71,10 +70,10 @@ impl FallibleStreamingIterator for Packed {
     }
 }
 
-/// A column, or the columns its type is made of.
+/// A column, or the columns that its type consists of.
 struct Column {
     pages: Vec<Pages>,
-    /// Length of the pages; of dictionaries as they were before they were packed.
+    /// Length of the pages; for dictionaries, before compression.
     bytes: usize,
 }
 

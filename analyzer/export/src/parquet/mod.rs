@@ -26,12 +26,11 @@ use trueno_format::run_json::{RUN_JSON, Table, sealed};
 use super::rows::{Source, Stored};
 use crate::error::ExportError;
 
-/// Numbers of rows of files and row groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Rows of a row group: enough to pack well, few enough to pass over by their statistics.
+    /// Rows in a row group: enough to compress well, and few enough for skipping by statistics.
     pub group_rows: usize,
-    /// Row groups of a file, so that it has about as many rows as a segment.
+    /// Row groups in a file, so that a file has about as many rows as a segment.
     pub part_groups: usize,
 }
 
@@ -44,8 +43,8 @@ impl Default for Sizes {
     }
 }
 
-/// Writes `run` as a run of Parquet files into the folder `to`, which is empty. `on_rows` is
-/// told how many rows were written since it was told last.
+/// Writes `run` as a run of Parquet files into the empty folder `to`. `on_rows` receives the number of rows written
+/// since its last call.
 ///
 /// # Errors
 /// See [`ExportError`]. What was written until then is left behind.
@@ -79,7 +78,6 @@ pub fn to_folder(
     write_file(&to.join(RUN_JSON), &bytes)
 }
 
-/// An export on its way.
 struct Export<'a> {
     run: &'a Run,
     to: &'a Path,
@@ -133,7 +131,7 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// Adds a row group to `part`, or to a new one; what is left open.
+    /// Adds a row group to `part`, or to a new file. Returns the file if it is still open.
     fn group(
         &mut self,
         table: &str,

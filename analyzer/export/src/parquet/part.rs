@@ -17,7 +17,6 @@ use xxhash_rust::xxh3::Xxh3;
 use super::{encode, named};
 use crate::error::ExportError;
 
-/// A file being written.
 pub(super) struct Part {
     table: String,
     name: String,
@@ -26,12 +25,12 @@ pub(super) struct Part {
     writer: FileWriter<Tally>,
     lines: Vec<Line>,
     rows: u64,
-    /// Texts that the journal has listed of this file, by column.
+    /// Texts of this file that are already in the journal, by column.
     known: BTreeMap<String, HashSet<String>>,
 }
 
 impl Part {
-    /// Makes a file of the table, called so in the folder `root`, for rows like these.
+    /// Creates a file of a table in the folder `root`, for rows with the schema of `like`.
     pub(super) fn create(
         root: &Path,
         table: &str,
@@ -62,12 +61,10 @@ impl Part {
         })
     }
 
-    /// Row groups so far.
     pub(super) fn groups(&self) -> usize {
         self.lines.len() - 1
     }
 
-    /// Adds a row group.
     pub(super) fn write(&mut self, rows: &DataFrame) -> Result<(), ExportError> {
         let texts = guarded(|| self.new_texts(rows));
         let texts = texts.map_err(|reason| engine(&self.table, reason))?;
@@ -85,7 +82,7 @@ impl Part {
         Ok(())
     }
 
-    /// Ends the file, sees it to the disk and hands its lines to the journal; its length.
+    /// Finishes and syncs the file, and appends its lines to the journal. Returns its length.
     pub(super) fn finish(mut self, journal: &mut String) -> Result<u64, ExportError> {
         // The writer's own entry describes the columns to Arrow a second time, in types that
         // not every reader of Arrow has.
@@ -113,7 +110,7 @@ impl Part {
         Ok(bytes)
     }
 
-    /// Does a part of the work; an error of the disk comes before what the engine makes of it.
+    /// Runs a part of the work. An I/O error takes precedence over the engine's error, which it causes.
     fn guard(
         &mut self,
         work: impl FnOnce(&mut Part) -> PolarsResult<()>,
@@ -136,7 +133,7 @@ impl Part {
         line
     }
 
-    /// Texts of each column that no row group before this one had, in order.
+    /// Texts of each column that no earlier row group had, in order of first appearance.
     fn new_texts(&mut self, rows: &DataFrame) -> PolarsResult<BTreeMap<String, Vec<String>>> {
         let mut new = BTreeMap::new();
         for column in rows.columns() {
@@ -168,17 +165,16 @@ fn engine(table: &str, reason: String) -> ExportError {
     }
 }
 
-/// Counts and hashes what the engine writes.
 #[derive(Clone)]
 struct Tally(Rc<RefCell<Counted>>);
 
 struct Counted {
     file: BufWriter<File>,
     hash: Xxh3,
-    /// Bytes of the magic still to come: they have a line of their own.
+    /// Remaining bytes of the magic, which have their own line in the journal.
     unhashed: usize,
     chunk_bytes: u64,
-    /// Kept instead of written: the end of the file, which hashes go into.
+    /// End of the file, which is held back until the hashes are added.
     held: Option<Vec<u8>>,
     failed: Option<io::Error>,
 }

@@ -10,40 +10,34 @@ use trueno_engine::run::TABLES_JSON;
 use super::named;
 use crate::error::ExportError;
 
-/// Name of the layout.
 const FORMAT: &str = "trueno-tables";
-/// Version of the layout: readers refuse others.
+/// Version of the layout. Readers reject others.
 const VERSION: u32 = 1;
 
-/// Tables of a job, table by table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableFolder {
     format: String,
     version: u32,
-    /// Hash of the files of the job, in hexadecimal digits.
     pub hash_of_job: String,
-    /// The tables that have rows, by name.
     pub tables: BTreeMap<String, StoredTable>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTable {
-    /// Its columns in order, as they lie in the files; `rank`, which the folders tell, is not among them.
+    /// Columns of the files in order. `rank` is not included: folder names contain it.
     pub columns: Vec<StoredColumn>,
-    /// Rows of each rank that has some.
     pub rows_of_rank: BTreeMap<u32, u64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredColumn {
     pub name: String,
-    /// Its type, as `trueno-analyze tables` says it.
+    /// Type, as in `trueno-analyze tables`.
     #[serde(rename = "type")]
     pub ty: String,
 }
 
 impl TableFolder {
-    /// No tables yet, of the job with that hash.
     pub(super) fn new(hash_of_job: u128) -> Self {
         Self {
             format: FORMAT.to_owned(),
@@ -53,12 +47,11 @@ impl TableFolder {
         }
     }
 
-    /// True if the tables are of the job with that hash.
     pub fn is_of(&self, hash_of_job: u128) -> bool {
         self.hash_of_job == hash_in_file(hash_of_job)
     }
 
-    /// Reads what a folder says of its tables.
+    /// Reads the description in a folder.
     ///
     /// # Errors
     /// It cannot be read, or is not of this layout.

@@ -6,16 +6,14 @@ use super::wire::Message;
 use crate::error::ExportError;
 use crate::rows::Source;
 
-/// End of a flow at a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Touch {
     From,
     To,
-    /// A wait is held up until its end.
+    /// At the end of a slice: a wait ends because of the other one.
     ToEnd,
 }
 
-/// Edges by both their ends.
 pub(super) fn flows(source: &Source<'_>) -> Result<HashMap<u64, Vec<(u64, Touch)>>, ExportError> {
     let mut flows: HashMap<u64, Vec<(u64, Touch)>> = HashMap::new();
     let Some(edges) = source.table("edges").filter(|table| table.rows > 0) else {
@@ -38,7 +36,6 @@ pub(super) fn flows(source: &Source<'_>) -> Result<HashMap<u64, Vec<(u64, Touch)
     Ok(flows)
 }
 
-/// Adds the flows that touch a slice.
 pub(super) fn touch(
     event: &mut Message,
     flows: &HashMap<u64, Vec<(u64, Touch)>>,

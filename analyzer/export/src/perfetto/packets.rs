@@ -13,7 +13,7 @@ const SEQUENCE: u64 = 1;
 const FIRST: u64 = 1;
 const LATER: u64 = 2;
 
-/// Lists of interned texts, by their fields in `InternedData`.
+/// Interned texts. Values are field numbers in `InternedData`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Interned {
     Category = 1,
@@ -21,13 +21,12 @@ pub(super) enum Interned {
     Annotation = 3,
 }
 
-/// A `TrackEvent`, to be added to.
 pub(super) fn begin_event(event: &mut Message, kind: Kind, track: u64) {
     event.clear();
     event.number(9, kind as u64).number(11, track);
 }
 
-/// Type of a `TrackEvent`.
+/// `TrackEvent.Type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Begin = 1,
@@ -38,13 +37,12 @@ pub(super) enum Kind {
 
 pub(super) struct Packets<'a> {
     to: &'a mut dyn Write,
-    /// The packet that is put together, and what stands in it before its content.
+    /// The packet being written, and the fields before its content.
     packet: Message,
     head: Message,
     numbers: HashMap<(Interned, String), u64>,
-    /// Numbers of names by their numbers in the run; 0: not introduced.
+    /// Interned ids by text id in the run; 0 if not interned yet.
     names: Vec<u64>,
-    /// Texts that the next packet introduces.
     new: Message,
     is_first: bool,
 }
@@ -62,7 +60,6 @@ impl<'a> Packets<'a> {
         }
     }
 
-    /// The number of a text in its list.
     pub(super) fn intern(&mut self, list: Interned, text: &str) -> u64 {
         let key = (list, text.to_owned());
         if let Some(number) = self.numbers.get(&key) {
@@ -76,7 +73,6 @@ impl<'a> Packets<'a> {
         number
     }
 
-    /// The number of a name that has `number` in the run.
     pub(super) fn intern_name(&mut self, number: u64, text: &str) -> u64 {
         let at = number as usize;
         if let Some(known) = self.names.get(at).filter(|known| **known > 0) {

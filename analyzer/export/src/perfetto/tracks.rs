@@ -10,7 +10,7 @@ use super::wire::Message;
 use super::{Events, HOST, Touch, shifted};
 use crate::error::ExportError;
 
-/// Tracks of slices, by lane, apart for those that are not timed.
+/// Tracks of slices by lane, separate for slices without reliable times.
 #[derive(Default)]
 pub(super) struct LaneTracks {
     places: BTreeMap<(Lane, bool), usize>,
@@ -19,7 +19,6 @@ pub(super) struct LaneTracks {
 }
 
 impl LaneTracks {
-    /// Place of the tracks of a lane; they may be none yet.
     fn place(&mut self, lane: Lane, is_untimed: bool) -> usize {
         let key = (lane, is_untimed);
         if let Some((last, place)) = self.last
@@ -36,10 +35,9 @@ impl LaneTracks {
     }
 }
 
-/// A track of slices that nest.
 pub(super) struct Track {
     pub(super) uuid: u64,
-    /// Ends and ids of the open ones.
+    /// End times and ids of open slices.
     open: Vec<(i64, u64)>,
 }
 
@@ -49,7 +47,6 @@ impl Events<'_, '_, '_> {
         self.last_uuid
     }
 
-    /// The track of a lane itself.
     pub(super) fn first_track(&mut self, lane: Lane) -> Result<u64, ExportError> {
         let place = self.tracks.place(lane, false);
         if let Some(track) = self.tracks.tracks[place].first() {
@@ -61,7 +58,6 @@ impl Events<'_, '_, '_> {
         Ok(uuid)
     }
 
-    /// A track for slices of a lane, the first or one more.
     fn new_track(&mut self, lane: Lane, is_untimed: bool) -> Result<u64, ExportError> {
         let own = self.tracks.place(lane, false);
         let is_first = !is_untimed && self.tracks.tracks[own].is_empty();
@@ -114,7 +110,7 @@ impl Events<'_, '_, '_> {
         Ok(uuid)
     }
 
-    /// The first track of a lane on which the interval nests; it is open there now.
+    /// The first track of a lane on which the interval nests. The interval is open there afterwards.
     pub(super) fn place(
         &mut self,
         lane: Lane,
@@ -138,7 +134,7 @@ impl Events<'_, '_, '_> {
         Ok(uuid)
     }
 
-    /// Ends what had ended by then, the innermost first.
+    /// Ends slices up to a time, innermost first.
     fn close(&mut self, place: usize, at: usize, until_ns: i64) -> Result<(), ExportError> {
         let track = &mut self.tracks.tracks[place][at];
         while let Some((end_ns, id)) = track.open.pop_if(|(end_ns, _)| *end_ns <= until_ns) {
@@ -160,7 +156,7 @@ impl Events<'_, '_, '_> {
         Ok(())
     }
 
-    /// The track of a counter; `describe` says its unit.
+    /// The track of a counter. `describe` sets its unit.
     pub(super) fn counter(
         &mut self,
         name: &str,

@@ -3,7 +3,6 @@
 //! Messages are written by hand: the crates that hold Perfetto's schema run a protobuf compiler at build time, for
 //! the few fields that are needed. A test reads the bytes back with a reader of its own.
 
-/// A message being put together.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Message(Vec<u8>);
 
@@ -16,13 +15,12 @@ impl Message {
         self.0.clear();
     }
 
-    /// Fields that were put together before.
     pub(super) fn fields(&mut self, fields: &Message) -> &mut Self {
         self.0.extend_from_slice(&fields.0);
         self
     }
 
-    /// The beginning of a message of so many bytes, which follow.
+    /// Begins a nested message of `bytes` bytes; the caller appends them.
     pub(super) fn message_of(&mut self, field: u32, bytes: usize) -> &mut Self {
         self.tag(field, 2);
         self.raw(bytes as u64);
@@ -47,7 +45,7 @@ impl Message {
         self
     }
 
-    /// A negative number is the ten bytes of its two's complement.
+    /// Negative numbers take ten bytes: their two's complement.
     pub(super) fn signed(&mut self, field: u32, value: i64) -> &mut Self {
         self.number(field, value.cast_unsigned())
     }

@@ -4,23 +4,22 @@ use trueno_engine::query::{BatchValues, RowBatch, RowWindow};
 
 use super::OpenTable;
 
-/// How the rows of a batch are written: its columns that have values, in order.
+/// Which columns of a batch have values, in order.
 pub(crate) struct Shape<T> {
     pub(crate) pieces: Vec<Piece<T>>,
 }
 
 pub(crate) enum Piece<T> {
-    /// Neighbouring columns that have the same values in all rows.
+    /// Adjacent columns that have equal values in all rows.
     Same(T),
-    /// A column whose rows have several values, or none.
     Column(usize),
 }
 
-/// The shapes of the batches of a window, by table.
 pub(crate) struct WindowShapes<T>(Vec<Vec<Shape<T>>>);
 
 impl<T> WindowShapes<T> {
-    /// `same` puts columns together that are the same in a batch, by their places and values; `except` are left out.
+    /// `same` combines columns that are equal in a batch, given their indices and values. `except` are left
+    /// out.
     pub(crate) fn new(
         tables: &[OpenTable],
         window: &RowWindow,

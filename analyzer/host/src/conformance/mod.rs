@@ -13,22 +13,17 @@ pub use trial::{Subject, trial};
 
 use serde::Serialize;
 
-/// Verdict on a plugin by one rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// The plugin keeps it.
     Kept,
-    /// It could not be tried.
     NotTried,
-    /// It keeps it, but others would like it otherwise.
+    /// It follows the rule, with a recommendation.
     Advice,
-    /// The plugin breaks it.
     Broken,
 }
 
 impl Verdict {
-    /// The word for people.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Kept => "ok",
@@ -39,19 +34,16 @@ impl Verdict {
     }
 }
 
-/// One rule and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// Stable name of the rule.
     pub rule: &'static str,
     pub says: &'static str,
-    /// Verdict on the plugin.
     pub verdict: Verdict,
     pub seen: String,
     pub mend: Option<String>,
 }
 
-/// Rules asked of a plugin, by name.
 const RULES: [(&str, &str); 13] = [
     (
         "loads",

@@ -5,7 +5,6 @@ use trueno_engine::closed_types;
 use crate::plugin::isolate::to_bytes;
 use crate::plugin::{Outcome, PluginOutput};
 
-/// Results, if there are any.
 pub fn taken(outcome: &Outcome) -> Option<&PluginOutput> {
     match outcome {
         Outcome::Finished(taken) | Outcome::Failed { taken, .. } => Some(taken),
@@ -13,7 +12,6 @@ pub fn taken(outcome: &Outcome) -> Option<&PluginOutput> {
     }
 }
 
-/// The message of one that did not finish.
 pub fn message(outcome: &Outcome) -> Option<&str> {
     match outcome {
         Outcome::Finished(_) => None,
@@ -21,7 +19,7 @@ pub fn message(outcome: &Outcome) -> Option<&str> {
     }
 }
 
-/// In what two outcomes differ, to the byte; `None`: in nothing.
+/// Describes the first difference between two outcomes, compared byte for byte; `None` if they are equal.
 pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
     if message(a) != message(b) {
         let words = |outcome| message(outcome).unwrap_or("finished").to_owned();

@@ -12,7 +12,8 @@ use crate::plugin::{Outcome, Plugin, Sources, Stage, gather, run_on};
 const RULE: &str = "over_ranks";
 const NO_OPTIONS: &str = "{}";
 
-/// Tries it with the run as one rank, whose part is merged with nothing, once more and to the end.
+/// Computes a part with the run as the only rank, merges it with nothing, and finishes it. The result must equal
+/// that of the whole run.
 pub(super) fn over_ranks(
     plugin: &Plugin,
     database: &Database,
@@ -50,7 +51,7 @@ pub(super) fn over_ranks(
     }
 }
 
-/// Merges the part that a stage before gave.
+/// Runs a merging stage on the part that the previous stage returned.
 fn merged(
     plugin: &Plugin,
     stage: Stage,

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use trueno_recorder::{BrickId, Recorder, TileLevel};
 
-/// A run in the folder for temporary files; it goes away with this.
+/// A run in the folder for temporary files, removed on drop.
 pub struct Sample {
     dir: PathBuf,
 }
 
 impl Sample {
-    /// Records it: three iterations of two layers, with bricks, kernels, tiles and a task on another thread.
+    /// Records three iterations of two layers, with bricks, kernels, tiles and a task on another thread.
     ///
     /// # Errors
     /// It cannot be written.
@@ -34,7 +34,6 @@ impl Sample {
         Ok(sample)
     }
 
-    /// The run directory.
     pub fn run(&self) -> PathBuf {
         self.dir.join("sample.run")
     }

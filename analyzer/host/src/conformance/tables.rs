@@ -5,8 +5,8 @@ use trueno_plugin::{Column, Table};
 
 use super::{Checked, Verdict, checked};
 
-/// Endings that say a unit this format does not use, and the one it does. A ratio is none: it may be above 1, as one
-/// duration over another is.
+/// Suffixes of units that this format does not use, and what to use instead. Ratios are left out: they may be above
+/// 1, as one duration over another.
 const OTHER_UNITS: [(&str, &str); 17] = [
     ("_us", "_ns"),
     ("_ms", "_ns"),
@@ -27,7 +27,7 @@ const OTHER_UNITS: [(&str, &str); 17] = [
     ("_fraction", "_share"),
 ];
 
-/// Names say units, in types that hold them.
+/// Checks that a column's type can hold the unit in its name, and that this format uses that unit.
 pub fn columns(tables: &[Table]) -> Checked {
     let mut broken = Vec::new();
     let mut advice = Vec::new();
@@ -66,7 +66,6 @@ pub fn columns(tables: &[Table]) -> Checked {
     }
 }
 
-/// The reason why the type cannot hold what the name says.
 fn misfit(name: &str, column: &Column) -> Option<&'static str> {
     let is_whole = matches!(column, Column::I64(_) | Column::U64(_));
     let is_double = matches!(column, Column::F64(_));
@@ -82,7 +81,6 @@ fn misfit(name: &str, column: &Column) -> Option<&'static str> {
     }
 }
 
-/// No NaN and no infinity.
 pub fn numbers(tables: &[Table]) -> Checked {
     let mut odd = Vec::new();
     for table in tables {

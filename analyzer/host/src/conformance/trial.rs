@@ -23,21 +23,16 @@ use crate::plugin::{
 };
 use crate::{Request, build};
 
-/// Who is tried, and on what.
 pub struct Subject<'a> {
-    /// The library, as it was named.
     pub file: &'a Path,
-    /// The plugin, to be run in processes of its own.
     pub plugin: &'a Plugin,
-    /// Plugins whose tables it may read.
     pub others: &'a Registry,
-    /// A run, which is its own baseline.
+    /// A run, which is also its own baseline.
     pub run: &'a Run,
 }
 
 const NO_OPTIONS: &str = "{}";
 
-/// Tries each rule, in their order.
 pub fn trial(subject: &Subject<'_>) -> Vec<Checked> {
     let plugin = subject.plugin;
     let mut all = vec![
@@ -120,7 +115,6 @@ fn options(plugin: &Plugin) -> Checked {
     }
 }
 
-/// The results of its queries.
 fn inputs(subject: &Subject<'_>, database: &Database) -> Result<Vec<Option<DataFrame>>, Checked> {
     let broken = |seen: String| {
         checked("inputs", Verdict::Broken, seen)
@@ -142,7 +136,6 @@ fn inputs(subject: &Subject<'_>, database: &Database) -> Result<Vec<Option<DataF
         .map_err(|error| broken(error.to_string()))
 }
 
-/// The published tables, and those of other plugins that it reads.
 fn database(subject: &Subject<'_>) -> Result<Database, String> {
     let mut database = subject
         .run
@@ -365,7 +358,6 @@ fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
     }
 }
 
-/// Tells whether a column of this name may be null in a table that the query reads.
 fn may_lack(tables: &[TableInfo], sql: &str, column: &str) -> bool {
     let names = tables_of(sql).unwrap_or_default();
     let read = tables.iter().filter(|table| names.contains(&table.name));

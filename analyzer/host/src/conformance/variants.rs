@@ -2,10 +2,8 @@
 
 use polars::prelude::*;
 
-/// Makes an odd table with the columns of another.
 type Variant = fn(&DataFrame) -> PolarsResult<DataFrame>;
 
-/// Name of each oddity, and what makes it of an input.
 pub const ALL: [(&str, Variant); 4] = [
     ("no rows", no_rows),
     ("one row", one_row),
@@ -13,9 +11,9 @@ pub const ALL: [(&str, Variant); 4] = [
     ("extreme numbers", extremes),
 ];
 
-/// Rows made where there is nothing to take them from.
 const ROWS: usize = 8;
-/// Empty, spaces, lines, quotes, another direction, beyond 16 bits, combined, markup, a NUL, a long one.
+/// Empty, blank, line breaks and quotes, right-to-left, outside 16 bits, combining characters, markup, a NUL,
+/// punctuation, one letter.
 const TEXTS: [&str; 10] = [
     "",
     " ",
@@ -40,7 +38,6 @@ fn one_row(frame: &DataFrame) -> PolarsResult<DataFrame> {
     make(frame, 1, plain)
 }
 
-/// Rows in which these columns are null.
 pub fn nulls(frame: &DataFrame, of: impl Fn(&str) -> bool) -> PolarsResult<DataFrame> {
     make(frame, 3, |name, dtype, rows| {
         if of(&name) {
@@ -91,7 +88,7 @@ fn extremes(frame: &DataFrame) -> PolarsResult<DataFrame> {
     })
 }
 
-/// Small numbers that are no two alike, and each text twice.
+/// Distinct small numbers, and each text twice.
 fn plain(name: PlSmallStr, dtype: &DataType, rows: usize) -> PolarsResult<Series> {
     Ok(match dtype {
         DataType::String => {
@@ -122,7 +119,6 @@ fn make(
     DataFrame::new(rows, columns)
 }
 
-/// The same rows from last to first.
 pub fn reversed(frame: &DataFrame) -> DataFrame {
     frame.reverse()
 }

@@ -7,10 +7,9 @@ use super::descriptor::{Execution, Plugin, Stage};
 use super::host::{Host, PluginOutput, Sink};
 use super::outcome::{FailureKind, Outcome};
 
-/// Hint behind a wrong option in a report.
 pub(super) const OPTION_HINT: &str = " (hint: options are given as --set PLUGIN.KEY=VALUE)";
 
-/// Its function of a stage in this process, if it was loaded here.
+/// The function for a stage, if the plugin is loaded in this process.
 pub(super) fn entry(plugin: &Plugin, stage: Stage) -> Option<abi::RunFn> {
     match &plugin.execution {
         Execution::InProcess(functions) => Some(functions.of(stage)),
@@ -18,7 +17,7 @@ pub(super) fn entry(plugin: &Plugin, stage: Stage) -> Option<abi::RunFn> {
     }
 }
 
-/// A stream without columns and rows, which is how a missing optional table reads.
+/// A stream without columns and rows, which stands for a missing optional table.
 pub(super) fn empty() -> ArrowArrayStream {
     let table = Table::from_columns("", Vec::new());
     table.map_or(ArrowArrayStream::released(), export_stream)

@@ -16,30 +16,25 @@ use super::isolate::limits::{Isolation, Which};
 use super::linked::Linked;
 use super::permissions;
 
-/// Environment variable with further folders, separated as in `PATH`.
+/// Environment variable with further plugin folders, separated as in `PATH`.
 pub const PATH_VARIABLE: &str = "TRUENO_PLUGIN_PATH";
 
-/// Places to search for plugins.
 #[derive(Clone, Debug, Default)]
 pub struct Search {
-    /// Libraries named one by one; they may have any file name.
+    /// Libraries named one by one. They may have any file name.
     pub files: Vec<PathBuf>,
-    /// Folders named one by one.
     pub dirs: Vec<PathBuf>,
-    /// Value of [`PATH_VARIABLE`].
     pub path_variable: Option<OsString>,
-    /// The executable, for the default folders; `None` leaves them out.
+    /// The executable, for the default folders; `None` leaves those out.
     pub executable: Option<PathBuf>,
-    /// Take files and folders that other users can write.
     pub allow_unsafe: bool,
-    /// Choice of those that run in processes of their own.
     pub isolation: Isolation,
-    /// Plugins that are linked into the executable, which come last; none without one.
+    /// Plugins linked into the executable. They have the lowest priority.
     pub linked: &'static [Linked],
 }
 
 impl Search {
-    /// Tells whether a library, by its real path, is to run in a process of its own.
+    /// Whether a library, given by its real path, runs in a process of its own.
     pub fn isolates(&self, file: &Path) -> bool {
         match self.isolation.which {
             Which::None => false,
@@ -48,14 +43,13 @@ impl Search {
         }
     }
 
-    /// Tells whether a library, by its real path, lies where those that ship with the program do.
+    /// Whether a library, given by its real path, lies in a default folder.
     pub fn ships(&self, file: &Path) -> bool {
         let dirs = defaults(self).into_iter();
         let mut real = dirs.filter_map(|dir| fs::canonicalize(dir).ok());
         real.any(|dir| file.parent() == Some(&dir))
     }
 
-    /// Tells whether a library, by its real path, lies beside the program.
     fn place_of(&self, file: &Path) -> permissions::Place {
         if self.ships(file) {
             permissions::Place::BesideProgram
@@ -64,7 +58,6 @@ impl Search {
         }
     }
 
-    /// Tells whether a folder is one of the program's own.
     fn place(&self, dir: &Path) -> permissions::Place {
         if defaults(self).iter().any(|default| default == dir) {
             permissions::Place::BesideProgram
@@ -73,7 +66,7 @@ impl Search {
         }
     }
 
-    /// Through what a library was found, for people; it may be named by its real path.
+    /// How a library was found, for users. The real path is accepted too.
     pub fn origin(&self, file: &Path) -> &'static str {
         let is = |path: &PathBuf, real: Option<&Path>| {
             real.is_some() && fs::canonicalize(path).ok().as_deref() == real
@@ -93,81 +86,59 @@ impl Search {
     }
 }
 
-/// A library that may be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// From the file name; `None` for `--plugin-file FILE` with another name.
+    /// From the file name; `None` for `--plugin-file FILE` if the name is not that of a plugin.
     pub id: Option<String>,
     pub file: PathBuf,
-    /// Tells whether it was named by `--plugin-file`.
     pub explicit: bool,
 }
 
-/// A library behind another one with the same id.
+/// A library that is not used because another one has its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shadowed {
-    /// The id both have.
     pub id: String,
-    /// The library that is not used.
     pub file: PathBuf,
-    /// The one in front of it.
     pub by: PathBuf,
 }
 
-/// A library that is not loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Id, from the file name.
     pub id: String,
     pub file: PathBuf,
-    /// The reason, for people.
     pub why: String,
 }
 
-/// A place that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub dir: PathBuf,
-    /// `None`: read; else why nothing was taken from it.
+    /// Why nothing was loaded from it; `None` if it was read.
     pub why_not: Option<String>,
-    /// Tells whether it is there and was not trusted, which the user should know.
+    /// Whether it exists but is not trusted, which the user should know.
     pub refused: bool,
 }
 
-/// Result of a search, in its order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Libraries to load.
     pub candidates: Vec<Candidate>,
-    /// Behind a candidate or a refused library.
     pub shadowed: Vec<Shadowed>,
-    /// Libraries that are refused.
     pub refused: Vec<Refused>,
-    /// Folders looked at.
     pub places: Vec<Place>,
 }
 
-/// A place named by the user that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    /// `--plugin-file FILE` is not a file.
     #[error("--plugin-file {}: {source}", .file.display())]
     File {
-        /// The file as given.
         file: PathBuf,
-        /// Error of the system.
         source: std::io::Error,
     },
-    /// `--plugin-dir DIR` cannot be read.
     #[error("--plugin-dir {}: {source}", .dir.display())]
     Dir {
-        /// The folder as given.
         dir: PathBuf,
-        /// Error of the system.
         source: std::io::Error,
     },
-    /// A file or folder named by the user can be written by others.
     #[error("{why}")]
     Unsafe {
         /// Names the place and what to do.
@@ -175,7 +146,7 @@ pub enum FindError {
     },
 }
 
-/// Looks at all places of `search`. Opens no library.
+/// Searches all places of `search`, in order. Opens no library.
 ///
 /// # Errors
 /// A file or folder the user named is missing or can be written by others.
@@ -255,8 +226,8 @@ pub fn find(search: &Search) -> Result<Found, FindError> {
     Ok(found)
 }
 
-/// Folders of the environment variable. An empty entry would mean the working
-/// directory to a shell, and a relative one depends on it: neither is taken.
+/// Folders of the environment variable. Empty entries (the working directory in a shell) and relative ones are
+/// skipped, because they depend on the working directory.
 fn from_variable(search: &Search, places: &mut Vec<Place>) -> Vec<PathBuf> {
     let Some(value) = &search.path_variable else {
         return Vec::new();
@@ -285,7 +256,7 @@ fn defaults(search: &Search) -> Vec<PathBuf> {
     dirs
 }
 
-/// Files of a folder that are named as plugins, by id and then by name.
+/// Plugin files of a folder, by id and then by name.
 fn list(dir: &Path) -> std::io::Result<BTreeMap<String, Vec<PathBuf>>> {
     let mut by_id: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for entry in fs::read_dir(dir)? {
@@ -358,19 +329,17 @@ fn take(
     }
 }
 
-/// The same folder may be named twice; that shadows nothing.
+/// Two equal files do not shadow each other: the same folder may be named twice.
 fn same_file(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Tells whether a file is a plugin in Python.
 pub fn is_python(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension == "py")
 }
 
-/// The id in a file name: `libtrueno_plugin_<id>.so`, with `.dylib` on macOS
-/// and `.dll` on Windows; `lib` may be missing, as C builds of modules like it.
-/// Of a plugin in Python: `trueno_plugin_<id>.py`.
+/// The id in a file name: `libtrueno_plugin_<id>.so`, with `.dylib` on macOS and `.dll` on Windows. `lib` may be
+/// missing, as in C builds of modules. For Python plugins: `trueno_plugin_<id>.py`.
 pub fn id_of(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
     let suffix = if is_python(file) {

@@ -2,12 +2,11 @@ use std::fs;
 
 use super::*;
 
-/// The platform's file name for a plugin, with or without `lib`.
 fn name(lib: &str, id: &str) -> String {
     format!("{lib}trueno_plugin_{id}{}", std::env::consts::DLL_SUFFIX)
 }
 
-/// A folder with empty files of these names. Finding never opens them.
+/// A folder with empty files of these names. The search never opens them.
 fn folder(names: &[String]) -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     for name in names {

@@ -15,29 +15,26 @@ use trueno_model::width::is_hidden;
 
 use super::own_output::OwnOutput;
 
-/// Begins each line that a plugin has written.
 const MARK: &[u8] = b"plugin output: ";
-/// Bytes read at once.
 const READ_BYTES: usize = 4096;
-/// Time that a line without an end is waited for: whole lines do not mix with those of the analyzer.
+/// Time to wait for the rest of a line, so that it does not mix with lines of the analyzer.
 const LINE_MS: libc::c_int = 200;
 
-/// Standard output and error, which are a plugin's.
+/// The original outputs, while descriptors 1 and 2 lead to the marking process.
 struct Redirection {
-    /// The way to the process that cleans.
     pipe: OwnedFd,
     stdout: File,
     stderr: File,
 }
 
-/// `None`: without a pipe or a process to read it all stays as it is, and a plugin runs rather unmarked than not at all.
+/// `None` if no pipe or process could be created. Output then stays unmarked, so that plugins still run.
 static REDIRECTION: OnceLock<Option<Redirection>> = OnceLock::new();
 
-/// As long as one lives, a library that does not ship is loaded or called.
+/// Guard that exists while a library that does not ship is loaded or called.
 pub(super) struct ForeignOutput(());
 
 impl ForeignOutput {
-    /// Redirects standard output and error, unless they are already.
+    /// Redirects standard output and error on the first call.
     pub(super) fn begin() -> ForeignOutput {
         REDIRECTION.get_or_init(|| Redirection::start().ok());
         ForeignOutput(())
@@ -69,7 +66,7 @@ impl Redirection {
     }
 }
 
-/// The analyzer's own output, where its descriptor is that of plugins.
+/// The analyzer's own output, if its descriptor is redirected for plugins.
 pub(super) fn own(output: OwnOutput) -> Option<&'static File> {
     let redirection = REDIRECTION.get()?.as_ref()?;
     Some(match output {
@@ -78,11 +75,10 @@ pub(super) fn own(output: OwnOutput) -> Option<&'static File> {
     })
 }
 
-/// As long as it lives, standard output and error are the analyzer's own again: for a screen that is drawn by others.
+/// While this lives, standard output and error are the analyzer's again, for other code that draws the screen.
 pub struct OwnScreen(());
 
 impl OwnScreen {
-    /// Takes them back, if plugins have them.
     pub fn take() -> OwnScreen {
         if let Some(Some(redirection)) = REDIRECTION.get() {
             flush();
@@ -103,7 +99,7 @@ impl Drop for OwnScreen {
     }
 }
 
-/// Writes out all that the C library holds back, of this process or of a plugin.
+/// Flushes the buffers of Rust and of the C library, which may hold output of a plugin.
 fn flush() {
     let _ = io::stdout().flush();
     // SAFETY: null means all streams.
@@ -129,7 +125,7 @@ fn replace(place: RawFd, by: RawFd) -> io::Result<()> {
     checked(unsafe { libc::dup2(by, place) }).map(drop)
 }
 
-/// Forks the process that reads the pipe until nobody can write to it any more; gives the end to write to.
+/// Forks the process that marks lines. It reads the pipe until all writers are gone. Returns the write end.
 fn start_cleaner() -> io::Result<OwnedFd> {
     let mut ends = [0; 2];
     // SAFETY: room for two numbers.
@@ -144,7 +140,7 @@ fn start_cleaner() -> io::Result<OwnedFd> {
     }
 }
 
-/// The child: no memory is asked for, no lock taken.
+/// Runs in the forked child: it must not allocate or take locks.
 fn clean_to_the_end(read: RawFd) -> ! {
     // SAFETY: calls with numbers. What else is open is the analyzer's: locks, and pipes that others wait for the end of.
     unsafe {
@@ -185,7 +181,6 @@ fn clean_to_the_end(read: RawFd) -> ! {
     }
 }
 
-/// False where nothing comes within [`LINE_MS`].
 fn is_readable_soon() -> bool {
     let mut input = libc::pollfd {
         fd: libc::STDIN_FILENO,
@@ -196,12 +191,12 @@ fn is_readable_soon() -> bool {
     unsafe { libc::poll(&mut input, 1, LINE_MS) != 0 }
 }
 
-/// Marked lines on their way out, which they go whole.
+/// Buffer of marked lines, which are written whole.
 struct Marked {
     bytes: [u8; 2 * READ_BYTES],
     length: usize,
     is_in_line: bool,
-    /// Its destination; `None`: standard output of the child. For tests.
+    /// `None` writes to standard output of the child.
     #[cfg(test)]
     into: Option<Vec<u8>>,
 }
@@ -219,7 +214,7 @@ impl Default for Marked {
 }
 
 impl Marked {
-    /// Takes text; gives the number of bytes at its end that are no whole character yet.
+    /// Adds text. Returns the number of bytes at its end that are an incomplete character.
     fn put(&mut self, mut text: &[u8], is_end: bool) -> usize {
         loop {
             match std::str::from_utf8(text) {
@@ -269,7 +264,7 @@ impl Marked {
         }
     }
 
-    /// Adds to a line, one byte less than there is room for.
+    /// Adds to a line, and leaves room for the line end.
     fn add(&mut self, bytes: &[u8]) {
         let is_full = |out: &Self| out.length + bytes.len() >= out.bytes.len();
         if is_full(self) {
@@ -285,7 +280,7 @@ impl Marked {
         self.push(bytes);
     }
 
-    /// There is always room for it.
+    /// There is always room: see [`Self::add`].
     fn end_line(&mut self) {
         self.push(b"\n");
         self.is_in_line = false;
@@ -298,7 +293,6 @@ impl Marked {
         }
     }
 
-    /// Writes the lines that have an end.
     fn flush(&mut self) {
         let all = self.bytes.get(..self.length).unwrap_or_default();
         let end = all.iter().rposition(|byte| *byte == b'\n');

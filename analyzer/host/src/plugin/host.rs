@@ -17,46 +17,35 @@ use trueno_plugin::{Chart, Table};
 
 use super::descriptor::Stage;
 
-/// Most tables one plugin may emit.
 pub const MAX_TABLES: usize = 1_000;
-/// Most columns of one table.
 pub const MAX_COLUMNS: usize = 10_000;
-/// Most findings one plugin may emit, and most charts.
 pub const MAX_FINDINGS: usize = 100_000;
-/// Reasons kept of what was rejected: one plugin must not fill the report with its mistakes.
+/// Limit on rejections in the report, so that one plugin cannot fill it.
 const MAX_REJECTIONS_KEPT: usize = 8;
-/// Longest text taken in one call, bytes.
 const MAX_TEXT_BYTES: usize = 64 << 20;
 
-/// Results of a plugin.
 #[derive(Debug, Default)]
 pub struct PluginOutput {
-    /// Tables in order of emission, names unique.
+    /// In order of emission, with unique names.
     pub tables: Vec<Table>,
-    /// Findings in order.
     pub findings: Vec<Finding>,
-    /// Charts of these tables, in order.
     pub charts: Vec<Chart>,
-    /// The last text of `set_error`.
     pub error: Option<String>,
-    /// The reason why the host would not take what it did not take, the first few.
     pub rejected: Vec<String>,
-    /// Note on output it should not have written; known of isolated ones only.
+    /// Note on output that it should not have written; only known for isolated plugins.
     pub wrote: Option<String>,
 }
 
-/// One result, as it is given.
 pub enum Emitted<'a> {
     Table(&'a Table),
-    /// A finding, as JSON.
     Finding(&'a str),
 }
 
-/// Told of each as soon as it is taken.
+/// Receives each result as soon as it is accepted.
 pub type Sink = Box<dyn Fn(Emitted<'_>)>;
 
 impl PluginOutput {
-    /// Tells why a table cannot join those before it, if it cannot.
+    /// Errors if the table cannot be added to the earlier ones.
     pub fn check_table(&self, table: &Table) -> Result<(), String> {
         let name = table.name();
         if !trueno_plugin::is_identifier(name) {
@@ -87,7 +76,7 @@ impl PluginOutput {
         Ok(())
     }
 
-    /// Takes the rest of what a process gave, whatever it has done to itself: by the rules of the callbacks.
+    /// Applies the rules of the callbacks to the final message of a process, which may send anything.
     pub fn take_end(
         &mut self,
         mut charts: Vec<Chart>,
@@ -108,7 +97,7 @@ impl PluginOutput {
         self.rejected.truncate(MAX_REJECTIONS_KEPT + 1);
     }
 
-    /// A chart may come before its table, so this can only be known at the end.
+    /// Drops charts without a table. A chart may come before its table, so this is only known at the end.
     fn drop_charts_of_nothing(&mut self) {
         let PluginOutput {
             tables,
@@ -144,7 +133,6 @@ impl PluginOutput {
     }
 }
 
-/// First argument of every callback.
 pub struct Host {
     thread: ThreadId,
     open: AtomicBool,
@@ -163,7 +151,6 @@ impl Host {
         Host::open_to(None)
     }
 
-    /// As [`Host::open`]; `sink` is told of all that is taken.
     pub fn open_to(sink: Option<Sink>) -> &'static Host {
         Box::leak(Box::new(Host {
             thread: std::thread::current().id(),
@@ -174,7 +161,7 @@ impl Host {
         }))
     }
 
-    /// Ends the run and hands over what was taken.
+    /// Ends the run and returns the results. Later calls of the plugin are rejected.
     pub fn close(&self) -> PluginOutput {
         self.open.store(false, Ordering::Release);
         let mut taken = self.taken.take();
@@ -187,7 +174,6 @@ impl Host {
         taken
     }
 
-    /// The struct lent to the plugin.
     pub fn lent(
         &'static self,
         options: &'static str,
@@ -217,7 +203,6 @@ impl Host {
         }
     }
 
-    /// Tells whether the caller is the thread that runs the plugin, and the run has not ended.
     fn accepts(&self) -> bool {
         if std::thread::current().id() != self.thread {
             self.called_from_elsewhere.store(true, Ordering::Release);
@@ -226,7 +211,7 @@ impl Host {
         self.open.load(Ordering::Acquire)
     }
 
-    /// Runs `take` on what was taken so far; notes and reports a rejection.
+    /// Runs `take` on the results so far. Records and returns a rejection.
     fn guard(&self, take: impl FnOnce(&mut PluginOutput) -> Result<(), String>) -> abi::Status {
         if !self.accepts() {
             return abi::FAILED;

@@ -130,7 +130,6 @@ fn only_the_first_mistakes_are_kept() {
     assert_eq!(host.close().rejected.len(), MAX_REJECTIONS_KEPT);
 }
 
-/// A stream that emits a finding while it is read.
 #[test]
 fn a_stream_may_call_back_while_it_is_read() {
     unsafe extern "C" fn schema(stream: *mut ArrowArrayStream, out: *mut ArrowSchema) -> i32 {

@@ -7,20 +7,15 @@ use super::descriptor::{Input, Plugin, Stage};
 use super::host::PluginOutput;
 use super::outcome::{FailureKind, Outcome};
 
-/// Databases that a plugin's queries are asked of.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     /// Published tables of the run, and tables of plugins that ran before.
     pub subject: &'a Database,
-    /// Published tables of the baseline run, if one was given.
     pub baseline: Option<&'a Database>,
 }
 
-/// The reason why a plugin was not called.
 pub(super) enum Obstacle {
-    /// Its query cannot be answered.
     Wrong(String),
-    /// Something it needs was not given.
     Missing(String),
 }
 
@@ -37,7 +32,7 @@ impl From<Obstacle> for Outcome {
     }
 }
 
-/// The results of its queries, in their order; each holds its claims.
+/// Results of the plugin's queries, in order. Each holds its claims on cached columns.
 ///
 /// # Errors
 /// The outcome of the plugin's run when one cannot be answered.
@@ -65,7 +60,7 @@ pub fn gather(
         .map_err(|obstacle| Box::new(obstacle.into()))
 }
 
-/// The rows of one input; `None` when it is optional and its table is not there.
+/// Rows of one input; `None` if it is optional and its table is missing.
 fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<ClosedRows>, Obstacle> {
     let Some(database) = database(input, sources)? else {
         return Ok(None);
@@ -77,7 +72,7 @@ fn ask(input: &Input, sources: Sources<'_>) -> Result<Option<ClosedRows>, Obstac
     }
 }
 
-/// The database an input is asked of; `None` when it is optional and of a run that is not there.
+/// The database of an input; `None` if the input is optional and there is no baseline.
 pub(super) fn database<'a>(
     input: &Input,
     sources: Sources<'a>,

@@ -19,7 +19,7 @@ use super::descriptor::{Input, Plugin, Stage};
 use super::inputs::{Obstacle, Sources, database};
 use super::outcome::{FailureKind, Outcome};
 
-/// The reason why a query that could be planned could not be run.
+/// Error of a query that was planned but failed to run.
 type Failure = Rc<RefCell<Option<String>>>;
 
 pub(super) fn run(
@@ -76,7 +76,7 @@ fn stream(
     }))
 }
 
-/// The rows, with the columns that were announced.
+/// Runs the query. Its columns must be the ones that were announced.
 fn rows(planned: Planned, columns: &[Field]) -> Result<ClosedRows, String> {
     let rows = planned.rows().map_err(|error| error.to_string())?;
     if rows.fields() == columns {

@@ -8,20 +8,16 @@ use std::path::{Path, PathBuf};
 
 use trueno_plugin::abi;
 
-/// A plugin of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Linked {
     pub id: &'static str,
-    /// Its entry, which a library would export.
     pub entry: abi::Entry,
 }
 
-/// Place of a plugin's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Code {
-    /// The library; of a plugin that is linked the program.
+    /// The library; for a linked plugin, the program.
     pub file: PathBuf,
-    /// Id of a plugin that is linked.
     pub linked: Option<String>,
 }
 
@@ -33,7 +29,6 @@ impl Code {
         }
     }
 
-    /// The code of a plugin of this program.
     pub fn in_program(program: &Path, id: &str) -> Code {
         Code {
             file: program.to_path_buf(),

@@ -12,49 +12,44 @@ use super::descriptor::{Descriptor, Execution, Functions, Input, MAX_INPUTS, Plu
 use super::find::id_of;
 use super::linked::{Code, Linked};
 
-/// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
+/// Longest text of a descriptor in bytes. A wrong length must not read the whole address space.
 const MAX_TEXT_BYTES: usize = 1 << 20;
-/// Highest other major version looked for, to name it in the message.
+/// Highest other major version to look for, to name it in the error.
 const MAX_MAJOR_PROBED: u32 = 16;
 
-/// The reason why a library is not a plugin of ours.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// The system's loader refused it.
     #[error("{}: cannot be opened as a library: {reason}", .file.display())]
     Open {
         file: PathBuf,
-        /// Message of the loader.
+        /// Message of the system's loader.
         reason: String,
     },
-    /// It exports no entry of any version.
     #[error("{}: not a plugin: it does not export {} (hint: a Rust plugin needs trueno_plugin::export!)", .file.display(), abi::ENTRY)]
     NoEntry { file: PathBuf },
-    /// It exports the entry of another major version.
     #[error(
         "{}: built for version {found} of the plugin interface, this analyzer has version {} (hint: {})",
         .file.display(), abi::MAJOR, if *.found > abi::MAJOR { "use a newer trueno-analyze" } else { "build the plugin anew" }
     )]
     OtherMajor {
         file: PathBuf,
-        /// Version it was built for.
+        /// The version it was built for.
         found: u32,
     },
-    /// The descriptor makes no sense.
     #[error("{}: its descriptor is wrong: {reason}", .file.display())]
     Descriptor {
         file: PathBuf,
-        /// Expected and found, in words.
+        /// What was expected and what was found.
         reason: String,
     },
-    /// Message of the process that loaded it, or of its end; names the file.
+    /// Error of the process that loaded it, or how it ended. Names the file.
     #[error("{0}")]
     Isolated(String),
 }
 
-/// Opens a library and reads its descriptor. The file name, where it follows
-/// the pattern of plugins, must agree with the id inside.
+/// Opens a library and reads its descriptor. If the file name follows the pattern of plugins, it must match the id
+/// inside.
 ///
 /// # Errors
 /// The library cannot be opened, has no entry of this major version, or
@@ -77,7 +72,7 @@ pub fn load(file: &Path) -> Result<Plugin, LoadError> {
     read(Code::in_library(file), entry)
 }
 
-/// A plugin of this program.
+/// Reads the descriptor of a linked plugin.
 ///
 /// # Errors
 /// It describes itself wrongly.
@@ -85,7 +80,7 @@ pub fn load_linked(program: &Path, linked: &Linked) -> Result<Plugin, LoadError>
     read(Code::in_program(program, linked.id), linked.entry)
 }
 
-/// The entry that a library exports; one of a file that is named after an id may have that id in the entry's name.
+/// The entry that a library exports. Its name may end in the id from the file name.
 fn entry_in(library: &'static libloading::Library, file: &Path) -> Option<abi::Entry> {
     let with_id = id_of(file).map(|id| abi::entry_of(&id));
     let mut names = [abi::ENTRY.to_owned()].into_iter().chain(with_id);
@@ -97,7 +92,6 @@ fn entry_in(library: &'static libloading::Library, file: &Path) -> Option<abi::E
     })
 }
 
-/// Reads the descriptor behind an entry.
 fn read(code: Code, entry: abi::Entry) -> Result<Plugin, LoadError> {
     // SAFETY: the entry takes nothing and, by the contract of version 1, does nothing but return a pointer.
     let raw = unsafe { entry() };
@@ -200,7 +194,7 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, Functions)
     Ok((descriptor, functions))
 }
 
-/// Fields of version 1.1 that say that a plugin can work on ranks one by one.
+/// Fields of version 1.1 for plugins that can work on ranks one by one.
 struct ReadParts {
     part: abi::RunFn,
     merge: abi::RunFn,

@@ -10,19 +10,17 @@ use super::descriptor::{Execution, Plugin, Stage};
 use super::isolate::{self, Limits};
 use super::outcome::{FailureKind, Outcome};
 
-/// Options that a plugin names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OptionSchema {
-    /// These, and no others; may be none at all.
+    /// Exactly these; may be empty.
     Keys(Vec<String>),
-    /// The plugin does not tell.
     Unknown,
 }
 
-/// No plugin has it: it is no name of a field.
+/// A key that no plugin has, because it is not an identifier.
 const NOBODYS_KEY: &str = "?";
 
-/// Asks the plugin.
+/// Finds out from the plugin's error message for an unknown option.
 pub fn known_options(plugin: &Plugin) -> OptionSchema {
     match refusal(plugin, &format!("{{\"{NOBODYS_KEY}\":0}}")) {
         Some(message) => read(&message),
@@ -30,8 +28,8 @@ pub fn known_options(plugin: &Plugin) -> OptionSchema {
     }
 }
 
-/// Message of the plugin against these options, a JSON object. `None` where it takes them, and where it
-/// finds out only from what it reads.
+/// The plugin's error for these options, a JSON object. `None` if it accepts them, or can only check them with
+/// inputs.
 pub fn refused_options(plugin: &Plugin, options: &str) -> Option<String> {
     let message = refusal(plugin, options)?;
     // The hint names one flag; there are several that give options.
@@ -39,7 +37,6 @@ pub fn refused_options(plugin: &Plugin, options: &str) -> Option<String> {
     Some(said.to_owned())
 }
 
-/// Calls the plugin with these options and nothing to read.
 fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
     if !isolate::AVAILABLE {
         return None;
@@ -61,7 +58,7 @@ fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
     }
 }
 
-/// Reads the names in "(known options: `a`, `b`)".
+/// Parses "(known options: `a`, `b`)".
 fn read(message: &str) -> OptionSchema {
     if message.contains("this plugin takes none") {
         return OptionSchema::Keys(Vec::new());

@@ -2,27 +2,22 @@
 
 use super::host::PluginOutput;
 
-/// Outcome of a plugin's run.
 #[derive(Debug)]
 pub enum Outcome {
     Finished(PluginOutput),
-    /// It could not, or gave something that could not be taken; what it gave before is kept.
+    /// It failed, or returned something invalid. Earlier results are kept.
     Failed {
         kind: FailureKind,
-        /// The reason, for people.
         message: String,
-        /// Results taken until then.
         taken: PluginOutput,
     },
-    /// It did not run, since something it needs is not there.
+    /// It did not run, because something it needs is missing.
     Skipped {
-        /// The missing thing, for people.
         message: String,
     },
 }
 
 impl Outcome {
-    /// Its name in the debug log.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Finished(_) => "finished",
@@ -32,19 +27,13 @@ impl Outcome {
     }
 }
 
-/// Kind of failure of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// One of its queries cannot be answered.
     Query,
-    /// The plugin reported it.
     Reported,
-    /// The plugin reported a wrong option.
     Option,
-    /// A caught panic.
     Panic,
-    /// It gave what cannot be taken, or broke another rule of the interface.
+    /// It returned something invalid, or broke another rule of the interface.
     Rejected,
-    /// Its process came to an end: a crash, a limit, an exit.
     Ended,
 }

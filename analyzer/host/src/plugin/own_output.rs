@@ -5,7 +5,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 
-/// Standard output or error of the analyzer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnOutput {
     Stdout,
@@ -13,7 +12,7 @@ pub enum OwnOutput {
 }
 
 impl OwnOutput {
-    /// Its file, once the descriptor is that of plugins.
+    /// The original file, once the descriptor is redirected for plugins.
     fn file(self) -> Option<&'static File> {
         #[cfg(target_os = "linux")]
         return super::foreign_output::own(self);
@@ -21,12 +20,10 @@ impl OwnOutput {
         None
     }
 
-    /// Tells whether it is a terminal.
     pub fn is_terminal(self) -> bool {
         self.as_fd().is_terminal()
     }
 
-    /// Its number in every process.
     pub(super) fn descriptor(self) -> RawFd {
         match self {
             OwnOutput::Stdout => libc::STDOUT_FILENO,

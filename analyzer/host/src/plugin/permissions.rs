@@ -5,18 +5,16 @@ use std::path::Path;
 
 use trueno_trust::{Distrust, check_file as check_found_file, check_folder, check_shipped};
 
-/// The flag that turns these checks off.
 pub const ALLOW_FLAG: &str = "--allow-unsafe-plugins";
 
-/// Place of a library or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The folders of the program itself: who can write there by a right of a group can replace the program.
+    /// The program's own folders. A group that may write there can replace the program anyway.
     BesideProgram,
     Elsewhere,
 }
 
-/// A library by the path it was found under: links on the way to it are judged as well.
+/// Checks a library by the path it was found under, including links on that path.
 pub fn check_file(file: &Path, place: Place) -> Result<(), String> {
     let checked = match place {
         Place::BesideProgram => {
@@ -30,7 +28,6 @@ pub fn check_file(file: &Path, place: Place) -> Result<(), String> {
     checked.map_err(|distrust| refusal(&distrust))
 }
 
-/// A folder with libraries, and those above it.
 pub fn check_dir(dir: &Path, place: Place) -> Result<(), String> {
     let checked = match place {
         Place::BesideProgram => check_shipped(dir),

@@ -8,58 +8,47 @@ use super::isolate::{self, Limits};
 use super::linked::{Code, Linked};
 use super::load::{LoadError, load, load_linked};
 
-/// Outcome of loading one library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     Ok,
-    /// Another library with its id stands before it.
+    /// Another library with its id has priority.
     Shadowed {
         by: PathBuf,
     },
     Refused {
-        /// The reason, for people.
         why: String,
     },
 }
 
-/// One library, in the order of the search.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Id, as far as the file name or the descriptor tells.
+    /// From the file name or the descriptor, if known.
     pub id: Option<String>,
     pub file: PathBuf,
-    /// Outcome of loading it.
     pub status: Status,
 }
 
-/// All libraries, and those that can be run.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
-    /// Ready to run, by id.
+    /// Sorted by id.
     pub plugins: Vec<Plugin>,
     /// Everything found, by id and then in search order.
     pub entries: Vec<Entry>,
-    /// Folders looked at.
     pub places: Vec<Place>,
 }
 
-/// A plugin the user named by its file cannot be had.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// A named file or folder is missing or unsafe.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// A named library is not a plugin.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Two named libraries have one id.
     #[error(
         "--plugin-file {} and --plugin-file {} both provide the plugin {id} (hint: give one of them)",
         .first.display(), .second.display()
     )]
     Twice {
-        /// The id both have.
         id: String,
         first: PathBuf,
         second: PathBuf,
@@ -67,8 +56,8 @@ pub enum RegistryError {
 }
 
 impl Registry {
-    /// Finds and loads. A bad library in a folder costs itself; one named by
-    /// `--plugin-file` is an error, since the user asked for just that.
+    /// Finds and loads plugins. A bad library in a folder is skipped with a reason. One named by
+    /// `--plugin-file` is an error, since the user asked for it.
     ///
     /// # Errors
     /// See [`RegistryError`].
@@ -129,8 +118,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Takes a plugin of the program, unless a library has its id. The library beside the program is the same plugin, and
-    /// shadows nothing.
+    /// Adds a linked plugin, unless a library has its id. The library next to the program is the same plugin
+    /// and is not listed as shadowed.
     fn add_linked(
         &mut self,
         linked: &Linked,
@@ -165,8 +154,8 @@ impl Registry {
         Ok(())
     }
 
-    /// A library named by `--plugin-file` may have any file name, so only its
-    /// descriptor tells whether it stands before one of a folder.
+    /// Adds a plugin. A library named by `--plugin-file` may have any file name, so only its descriptor shows
+    /// which library of a folder it replaces.
     fn add(&mut self, plugin: Plugin, explicit: bool) -> Result<(), RegistryError> {
         let id = plugin.descriptor.id.clone();
         let file = plugin.code.file.clone();
@@ -204,7 +193,7 @@ impl Registry {
             .find(|plugin| plugin.descriptor.id == id)
     }
 
-    /// Message for when there is no plugin at all: the places, and how to get some.
+    /// Error text if there is no plugin at all: the searched places, and how to get plugins.
     pub fn nothing_found(&self) -> String {
         let mut text = String::from("no plugins found");
         for entry in &self.entries {
@@ -232,7 +221,6 @@ fn is_shadowed(entry: &Entry) -> bool {
     matches!(entry.status, Status::Shadowed { .. })
 }
 
-/// As [`load`], of a library that does not ship with the program.
 fn load_foreign(file: &Path) -> Result<Plugin, LoadError> {
     #[cfg(target_os = "linux")]
     let _output = super::foreign_output::ForeignOutput::begin();
@@ -243,7 +231,7 @@ fn load_foreign(file: &Path) -> Result<Plugin, LoadError> {
     Ok(plugin)
 }
 
-/// As [`load`], in a process of its own; nothing of the library runs in this one.
+/// Like [`load`], but the library is loaded only in a process of its own.
 fn load_isolated(code: Code, limits: &Limits) -> Result<Plugin, LoadError> {
     let descriptor = isolate::describe(&code, limits).map_err(LoadError::Isolated)?;
     // Asked in that process already; but what comes from there is the library's.

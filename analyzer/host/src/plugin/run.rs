@@ -14,9 +14,9 @@ use super::inputs::{Sources, gather};
 use super::outcome::Outcome;
 use super::{isolate, lazy_inputs};
 
-/// Runs `plugin` with `options`, a JSON object. In this process each query is run when the plugin reads
-/// its input: then no two of them are in memory, but for what the plugin keeps. Of `claims`, those of its inputs in
-/// their order, each is dropped when its input was read.
+/// Runs `plugin` with `options`, a JSON object. In this process each query runs when the plugin reads its input, so
+/// at most one result is in memory besides what the plugin keeps. `claims` belong to the inputs in order; each is
+/// dropped once its input was read.
 pub fn run(
     plugin: &Plugin,
     stage: Stage,
@@ -50,8 +50,7 @@ fn run_where_it_belongs(
     }
 }
 
-/// Runs `plugin` on these inputs, in their order and of the closed types; `None`
-/// is an optional one that is not there.
+/// Runs `plugin` on these inputs, in order and with the closed types. `None` stands for a missing optional input.
 pub fn run_on(
     plugin: &Plugin,
     stage: Stage,

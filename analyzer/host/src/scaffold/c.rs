@@ -4,7 +4,6 @@ use trueno_plugin::headers;
 
 const SOURCE: &str = include_str!("plugin.c");
 
-/// Names and texts of the files.
 pub fn files(id: &str) -> Vec<(String, String)> {
     let mut files = vec![
         (format!("{id}.c"), SOURCE.replace("@ID@", id)),

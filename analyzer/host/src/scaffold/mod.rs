@@ -10,64 +10,51 @@ pub use sdk::Sdk;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-/// The language of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lang {
     Rust,
-    /// One file, a Makefile, and the headers.
     C,
     Python,
 }
 
-/// A plugin to make.
 #[derive(Clone, Debug)]
 pub struct NewPlugin {
-    /// Id, file name and namespace of the plugin.
     pub id: String,
     pub lang: Lang,
-    /// The folder to make.
     pub dir: PathBuf,
-    /// Source of the SDK; Rust alone needs one.
+    /// Source of the SDK; only Rust needs one.
     pub sdk: Sdk,
 }
 
-/// A plugin that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// Files, below the folder.
     pub files: Vec<String>,
-    /// Commands that build and test it, in the folder; none where there is nothing to build.
+    /// Commands that build and test it, run in its folder; empty if there is nothing to build.
     pub steps: &'static [&'static str],
-    /// The library that building makes, or the file in Python, below the folder.
+    /// Path of the library that the build makes, or of the Python file, relative to the folder.
     pub library: String,
-    /// A cargo workspace around the folder, which the crate is then part of.
+    /// The surrounding cargo workspace, which the crate becomes part of.
     pub workspace: Option<PathBuf>,
 }
 
-/// The reason why nothing was made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScaffoldError {
-    /// The name cannot be an id.
     #[error("{name:?} is no name for a plugin: it does not fit [a-z][a-z0-9_]* (hint: {})", hint(.name))]
     Name {
-        /// The name as given.
+        /// The rejected name.
         name: String,
     },
-    /// There is something already.
     #[error("{}: it is there already (hint: give another folder with --dir, or remove it)", .dir.display())]
     Exists { dir: PathBuf },
-    /// The system would not.
     #[error("{}: {source}", .path.display())]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// A name like the one given that would do.
 fn hint(name: &str) -> String {
     let mut better = String::new();
     for c in name.chars() {
@@ -90,7 +77,7 @@ fn hint(name: &str) -> String {
     }
 }
 
-/// Makes it. A folder that could not be filled is taken away again.
+/// Creates the plugin. Removes a folder that could not be filled.
 ///
 /// # Errors
 /// See [`ScaffoldError`].

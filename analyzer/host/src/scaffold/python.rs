@@ -2,12 +2,10 @@
 
 const SOURCE: &str = include_str!("plugin.py");
 
-/// The file that makes a plugin of that id.
 pub fn file_name(id: &str) -> String {
     format!("trueno_plugin_{id}.py")
 }
 
-/// Names and texts of the files.
 pub fn files(id: &str) -> Vec<(String, String)> {
     vec![(file_name(id), SOURCE.replace("@ID@", id))]
 }

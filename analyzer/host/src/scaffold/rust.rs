@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 
 use super::Sdk;
 
-/// A member of our own workspace, so it builds and its test passes.
+/// A member of our own workspace, so it is built and tested.
 const TEMPLATE: &str = include_str!("../../../../plugins/template/src/lib.rs");
-/// Names that the template uses itself, and one that Rust keeps.
+/// Names used by the template, and one reserved by Rust.
 const TAKEN: [&str; 10] = [
     "Error", "Finding", "Input", "Options", "Plugin", "Result", "Run", "Self", "Severity", "Table",
 ];
 
-/// Names and texts of the files.
 pub fn files(id: &str, sdk: &Sdk, workspace: Option<&Path>) -> Vec<(String, String)> {
     vec![
         ("Cargo.toml".into(), manifest(id, sdk, workspace.is_some())),
@@ -21,7 +20,7 @@ pub fn files(id: &str, sdk: &Sdk, workspace: Option<&Path>) -> Vec<(String, Stri
     ]
 }
 
-/// The folder of the cargo workspace around `dir`, which would claim a crate in it.
+/// The cargo workspace around `dir`, which would claim a crate in it.
 pub fn workspace_around(dir: &Path) -> Option<PathBuf> {
     let is_root = |above: &&Path| {
         let manifest = fs::read_to_string(above.join("Cargo.toml")).unwrap_or_default();

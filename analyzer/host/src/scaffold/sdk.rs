@@ -5,27 +5,21 @@ use std::path::{Path, PathBuf};
 
 use trueno_trust::check_file;
 
-/// Source of the crate `trueno-plugin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sdk {
-    /// Its folder on this machine.
     Folder(PathBuf),
-    /// A repository that was named.
     Git {
-        /// Its address, as cargo takes it.
         url: String,
-        /// A commit, branch or tag behind `#`.
         rev: Option<String>,
     },
-    /// The repository of the analyzer, in the version of this analyzer.
+    /// The repository of the analyzer, in the analyzer's version.
     Repository,
 }
 
-/// Its folder in a checkout.
 const IN_CHECKOUT: &str = "plugins/api";
 
 impl Sdk {
-    /// Reads what was given: a folder, or the address of a git repository, with a commit behind `#` or without.
+    /// Parses a folder, or the URL of a git repository with an optional commit after `#`.
     ///
     /// # Errors
     /// The folder is none of the SDK's; the address is none that cargo takes.
@@ -52,7 +46,6 @@ impl Sdk {
         })
     }
 
-    /// The source and what it takes to build from it, for people.
     pub fn hint(&self) -> String {
         match self {
             Sdk::Folder(dir) => format!("the SDK is that of {}", dir.display()),
@@ -70,7 +63,7 @@ impl Sdk {
         }
     }
 
-    /// The SDK in a folder: that of the crate, or of a checkout.
+    /// The SDK in a folder, which is the crate's or a checkout's.
     ///
     /// # Errors
     /// It lies in neither place.
@@ -87,8 +80,8 @@ impl Sdk {
         })
     }
 
-    /// That of the checkout in which one of these places lies, else the repository. A checkout that other users can
-    /// write does not count: it was found, not named.
+    /// The SDK of the checkout that contains one of these places, else the repository. A checkout that other
+    /// users can write is skipped: it was found, not named.
     pub fn around(places: &[PathBuf]) -> Sdk {
         places
             .iter()
@@ -104,7 +97,7 @@ impl Sdk {
             .map_or(Sdk::Repository, Sdk::Folder)
     }
 
-    /// The line of a Cargo.toml, with what a reader should know.
+    /// The line in Cargo.toml, with a comment for the reader.
     pub fn dependency(&self) -> String {
         match self {
             Sdk::Folder(dir) => {
@@ -134,7 +127,6 @@ impl Sdk {
     }
 }
 
-/// The text as a string of TOML.
 fn quoted(text: &str) -> String {
     // Every escape of JSON is one of TOML.
     serde_json::Value::from(text).to_string()

@@ -140,7 +140,7 @@ fn count_one(counts: &mut Object, key: String) {
     *counted = (counted.as_u64().unwrap_or(0) + 1).into();
 }
 
-/// Operators that changed most, without lists of what is in each.
+/// Operators with the largest change, without their lists of children.
 fn operators(operators: &Value, top: usize) -> Option<Value> {
     let rows = operators["rows"].as_array()?;
     let keys = [

@@ -19,34 +19,28 @@ use crate::marking;
 use crate::program::{Failure, Output, Program, Request, Steps};
 use crate::roots::Roots;
 
-/// Arguments of a call, and answers.
 pub(crate) type Object = Map<String, Value>;
-/// An answer to come.
 pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<Object, Failure>> + Send + 'a>>;
 
-/// A tool that an assistant calls. All of them only read.
 pub(crate) trait Tool: Sync {
-    /// Name, as it is called.
     fn name(&self) -> &'static str;
 
     fn title(&self) -> &'static str;
 
-    /// Description for the assistant.
     fn description(&self) -> &'static str;
 
-    /// Properties of its arguments as JSON Schema, and those that must be there.
+    /// JSON Schema of its arguments, and the required ones.
     fn arguments(&self) -> (Value, &'static [&'static str]);
 
-    /// Properties of its answer as JSON Schema; all tools have those of [`output_schema`].
+    /// JSON Schema of its answer. Properties of [`output_schema`] are common to all tools.
     fn answers(&self) -> Value;
 
-    /// The way to what an answer leaves out.
+    /// How to get what an answer leaves out.
     fn more(&self) -> &'static str;
 
     fn call<'a>(&'a self, arguments: Object, call: &'a Call) -> Answer<'a>;
 }
 
-/// The tools there are.
 pub(crate) static TOOLS: [&dyn Tool; 6] = [
     &open::Open,
     &report::Report,
@@ -56,7 +50,6 @@ pub(crate) static TOOLS: [&dyn Tool; 6] = [
     &compare::Compare,
 ];
 
-/// The schema of a tool's arguments.
 pub(crate) fn input_schema(tool: &dyn Tool) -> Object {
     let (properties, required) = tool.arguments();
     object(json!({
@@ -67,7 +60,6 @@ pub(crate) fn input_schema(tool: &dyn Tool) -> Object {
     }))
 }
 
-/// The schema of a tool's answer.
 pub(crate) fn output_schema(tool: &dyn Tool) -> Object {
     let mut properties = object(tool.answers());
     let text = |about: &str| json!({"type": "string", "description": about});
@@ -90,7 +82,6 @@ pub(crate) fn output_schema(tool: &dyn Tool) -> Object {
     }))
 }
 
-/// Means of a call.
 pub(crate) struct Call {
     pub(crate) program: Arc<dyn Program>,
     pub(crate) roots: Arc<Roots>,
@@ -99,12 +90,11 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Asks within the server's time limit; what it warns of goes to the answer.
+    /// Runs a request within the server's time limit. Adds warnings to the answer.
     async fn ask(&self, request: Request, into: &mut Object) -> Result<Output, Failure> {
         self.ask_within(request, self.limit, into).await
     }
 
-    /// Asks within a time limit of its own.
     async fn ask_within(
         &self,
         request: Request,
@@ -118,7 +108,6 @@ impl Call {
         Ok(output)
     }
 
-    /// The same, of an answer that is one JSON value.
     async fn ask_json(
         &self,
         request: Request,
@@ -137,7 +126,6 @@ impl Call {
     }
 }
 
-/// Arguments as a tool has them.
 fn parse<T: DeserializeOwned>(arguments: Object, tool: &dyn Tool) -> Result<T, Failure> {
     serde_json::from_value(Value::Object(arguments)).map_err(|why| {
         let (properties, required) = tool.arguments();
@@ -151,7 +139,7 @@ fn parse<T: DeserializeOwned>(arguments: Object, tool: &dyn Tool) -> Result<T, F
     })
 }
 
-/// The map of a JSON object; that of anything else is empty.
+/// Empty if the value is not an object.
 fn object(value: Value) -> Object {
     match value {
         Value::Object(map) => map,
@@ -159,7 +147,7 @@ fn object(value: Value) -> Object {
     }
 }
 
-/// Parts of an object by their keys, those that are there and not null.
+/// Members with these keys, without null.
 fn pick_known(from: &Value, keys: &[&str]) -> Object {
     let part = |key: &&str| ((*key).to_owned(), from[*key].clone());
     let parts = keys.iter().map(part);
@@ -170,7 +158,6 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A table of a digest.
 struct Digested<'a>(&'a Value);
 
 impl<'a> Digested<'a> {
@@ -179,7 +166,6 @@ impl<'a> Digested<'a> {
         tables.map(Digested).find(|table| table.0["name"] == name)
     }
 
-    /// Rows as objects by column.
     fn rows(&self) -> Vec<Value> {
         let names: Vec<&str> = self.columns().collect();
         let row = |row: &Value| {
@@ -195,7 +181,6 @@ impl<'a> Digested<'a> {
         columns.filter_map(|column| column["name"].as_str())
     }
 
-    /// Columns and rows, the names of columns once.
     fn compact(&self, most: usize) -> Object {
         let mut table = Object::new();
         table.insert("columns".to_owned(), self.columns().collect());
@@ -209,10 +194,9 @@ impl<'a> Digested<'a> {
     }
 }
 
-/// Columns of a name in a table: of longer ones the middle makes way, since queries give them in full.
+/// Longer names are shortened in the middle. Queries return them in full.
 const MAX_NAME: usize = 120;
 
-/// A row with names that are not long.
 fn short(row: &Value) -> Value {
     let cells = list(row).iter().map(|cell| match cell.as_str() {
         Some(text) => shorten(text, MAX_NAME).into(),
@@ -221,7 +205,6 @@ fn short(row: &Value) -> Value {
     cells.collect()
 }
 
-/// The section of an analysis in a digest.
 fn section<'a>(digest: &'a Value, plugin: &str) -> Option<&'a Value> {
     let mut sections = list(&digest["sections"]).iter();
     sections.find(|section| section["plugin"] == plugin)

@@ -7,9 +7,8 @@ use super::{Answer, Call, Object, Tool, list, object, parse, pick_known};
 use crate::fit::{count, cut};
 use crate::program::Request;
 
-/// Tables, ranks and problems that are listed.
 const MAX_LISTED: usize = 40;
-/// Values that are shown: imports of traces have one for each property of each device.
+/// Limit on values. Imported traces have one per property and device.
 const MAX_VALUES: usize = 24;
 
 #[derive(Deserialize)]
@@ -175,7 +174,6 @@ fn verdict(info: &Value) -> &'static str {
     }
 }
 
-/// Wall time of facts, with its provenance.
 pub(super) fn wall(facts: &Value) -> Value {
     let provenance = match facts["wall_source"].as_str() {
         Some("recorded") => "measured",

@@ -102,7 +102,8 @@ impl Tool for Query {
     }
 }
 
-/// Recorded columns that a query names, by provenance. It goes by words: a column of two tables is that of both.
+/// Recorded columns in a query, by provenance. Only words are compared, so a column name of two tables counts for
+/// both.
 fn provenance(sql: &str) -> Value {
     let words = sql.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let words: BTreeSet<String> = words.map(str::to_ascii_lowercase).collect();
@@ -153,7 +154,7 @@ fn rows(output: &Output, most: usize) -> Result<Object, Failure> {
     Ok(answer)
 }
 
-/// The first rows of an array of objects, with columns in their order, and the number of all.
+/// Collects the first rows of an array of objects and their columns, and counts all rows.
 struct Read {
     most: usize,
     columns: Vec<String>,
@@ -188,7 +189,6 @@ impl<'de> Visitor<'de> for &mut Read {
     }
 }
 
-/// Cells of a row in their order.
 struct Row(Vec<(String, Value)>);
 
 impl<'de> Deserialize<'de> for Row {

@@ -9,13 +9,12 @@ use super::{Answer, Call, Digested, Object, Tool, list, object, open, parse, pic
 use crate::fit::cut;
 use crate::program::{Failure, Request};
 
-/// Rows of tables of analyses that were asked for by name.
+/// Default number of rows per table, for analyses selected by name.
 const DEFAULT_ROWS: usize = 10;
 const MAX_ROWS: usize = 200;
-/// Rows that are read where none is: as many as there are checks.
+/// Rows to request even if no rows are shown: as many as there are checks.
 const READ_ROWS: usize = 60;
 const DEFAULT_EVIDENCE: usize = 3;
-/// Rows of evidence that a digest has of a finding.
 const MAX_EVIDENCE: usize = 12;
 const MAX_FINDINGS: usize = 10;
 
@@ -148,7 +147,6 @@ fn within(
     }
 }
 
-/// The run in a few facts.
 pub(super) fn header(digest: &Value, path: &str) -> Value {
     let run = &digest["run"];
     let mut header = pick_known(
@@ -266,7 +264,7 @@ fn bottlenecks(section: &Value, evidence: usize) -> Vec<Value> {
     table.rows().into_iter().map(one).collect()
 }
 
-/// The query that shows a finding, and its first rows.
+/// The query or ids of a finding's evidence, and the first rows.
 fn evidence_of(evidence: &Value, finding: Option<&Value>, most: usize) -> Value {
     let key = if evidence.is_string() { "sql" } else { "ids" };
     let mut shown = object(json!({key: evidence}));
@@ -278,7 +276,6 @@ fn evidence_of(evidence: &Value, finding: Option<&Value>, most: usize) -> Value 
     shown.into()
 }
 
-/// Findings of analyses, worst first.
 pub(super) fn findings(digest: &Value, evidence: usize, of: impl Fn(&str) -> bool) -> Vec<Value> {
     let mut all = Vec::new();
     let mut shown_already = BTreeSet::new();
@@ -313,7 +310,6 @@ pub(super) fn findings(digest: &Value, evidence: usize, of: impl Fn(&str) -> boo
     all
 }
 
-/// Verdicts counted, and those that are not passed.
 fn checks(section: &Value) -> Option<Value> {
     let table = Digested::find(section, "checks")?;
     let mut checks = Object::new();
@@ -336,7 +332,6 @@ fn checks(section: &Value) -> Option<Value> {
     Some(checks.into())
 }
 
-/// A section with its tables.
 pub(super) fn in_full(section: &Value, rows: usize) -> Value {
     let mut full = pick_known(section, &["summary", "message"]);
     full.insert("analysis".to_owned(), section["plugin"].clone());

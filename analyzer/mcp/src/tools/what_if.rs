@@ -9,7 +9,7 @@ use crate::program::Request;
 
 const ANALYSIS: &str = "critical_path";
 const MAX_NAMES: usize = 15;
-/// Findings that are about what a re-timed graph leaves out, or about its assumptions.
+/// Findings about what the re-timed graph leaves out, or about its assumptions.
 const ABOUT_OPPORTUNITIES: [&str; 2] = ["largest_opportunity", "opportunity_cut"];
 
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// One batch of these columns.
+/// One record batch of these columns.
 ///
 /// # Errors
 /// A type is unknown, a value is of another type, or lengths differ.

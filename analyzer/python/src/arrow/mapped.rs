@@ -9,7 +9,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_schema::SchemaRef;
 
-/// Pages of a file, until they are dropped.
+/// Memory-mapped pages of a file.
 struct Pages {
     at: NonNull<u8>,
     bytes: usize,
@@ -27,7 +27,7 @@ impl Drop for Pages {
     }
 }
 
-/// Reads the stream in a file that nobody writes any more.
+/// Reads the Arrow stream in a file, which must not be written any more.
 ///
 /// # Errors
 /// It cannot be mapped, or is no stream.

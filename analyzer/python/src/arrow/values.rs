@@ -11,7 +11,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 
-/// Appends all values of an array; nulls are `None`.
+/// Appends all values of an array. Nulls become `None`.
 ///
 /// # Errors
 /// There is no object of Python for its type.

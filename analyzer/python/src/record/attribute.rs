@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt};
 use trueno_recorder::AttributeValue;
 
-/// A value of Python: a truth value, a number, or else its text.
+/// A Python value: a boolean, a number, or else its text.
 pub enum Value {
     Truth(bool),
     Integer(i64),
@@ -36,7 +36,6 @@ impl Value {
         Ok(Self::Text(value.str()?.to_string()))
     }
 
-    /// The value as the recorder takes it.
     pub fn lent(&self) -> AttributeValue<'_> {
         match self {
             Self::Truth(value) => (*value).into(),

@@ -34,7 +34,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// The name at the line that calls into this module; without it where nothing is recorded.
+    /// The name with the calling Python line. The line is left out if nothing is recorded.
     fn name(&self, py: Python<'_>, name: &str) -> Name {
         if self.recorder.is_enabled() {
             place::name(py, name)
@@ -43,7 +43,7 @@ impl Recorder {
         }
     }
 
-    /// File and line that call into this module, where something is recorded.
+    /// File and line of the Python caller; `None` if nothing is recorded.
     fn line(&self, py: Python<'_>) -> Option<(String, u32)> {
         self.recorder
             .is_enabled()

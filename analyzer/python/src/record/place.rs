@@ -7,7 +7,7 @@ use pyo3::types::{PyAny, PyString};
 use trueno_recorder::Name;
 use trueno_recorder::finished::Site;
 
-/// The code and the line that call into this module.
+/// Code object and line of the Python caller.
 fn caller(py: Python<'_>) -> Option<(Bound<'_, PyAny>, u32)> {
     // SAFETY: called with Python attached; the frame is borrowed, and runs as long as this call.
     let (code, line) = unsafe {
@@ -22,7 +22,7 @@ fn caller(py: Python<'_>) -> Option<(Bound<'_, PyAny>, u32)> {
     Some((code, u32::try_from(line).ok()?))
 }
 
-/// The name at the line that calls into this module; without a place where no Python runs.
+/// The name with the calling line; without a line if no Python code is running.
 pub fn name(py: Python<'_>, name: &str) -> Name {
     let named = || -> Option<Name> {
         let (code, line) = caller(py)?;
@@ -33,7 +33,7 @@ pub fn name(py: Python<'_>, name: &str) -> Name {
     named().unwrap_or_else(|| Name::from(name))
 }
 
-/// File and line that call into this module; none where no Python runs.
+/// File and line of the Python caller; `None` if no Python code is running.
 pub fn line(py: Python<'_>) -> Option<(String, u32)> {
     let (code, line) = caller(py)?;
     let file = code.getattr(intern!(py, "co_filename")).ok()?;

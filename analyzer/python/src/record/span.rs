@@ -12,7 +12,6 @@ use trueno_recorder::{BrickGuard, KernelGuard, Name, Operand, ScopeGuard};
 use super::Recorder;
 use super::attribute::Value;
 
-/// The kind of row that a span becomes.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Brick,
@@ -22,10 +21,9 @@ pub enum Kind {
     Iteration(u64),
 }
 
-/// File and line that begin a layer or an iteration, whose names are the recorder's.
+/// File and line where a layer or an iteration begins, which the recorder names.
 type Place = Option<(String, u32)>;
 
-/// Values that the program states of its work.
 #[derive(Clone, Default)]
 pub struct Declared {
     pub elements: Option<u64>,
@@ -35,7 +33,7 @@ pub struct Declared {
     pub category: Option<String>,
 }
 
-/// Bytes that the program declares: read and written, or for a kernel their sum.
+/// Declared bytes: read and written, or for a kernel their sum.
 #[derive(Clone, Copy, Default)]
 pub struct Bytes {
     total: Option<u64>,
@@ -57,7 +55,7 @@ impl Bytes {
         })
     }
 
-    /// Read and written, by their names or by `read_bytes` and `written_bytes`, their older ones.
+    /// Bytes read and written, by these names or the older `read_bytes` and `written_bytes`.
     pub fn read_and_written(
         [read, older_read]: [Option<u64>; 2],
         [written, older_written]: [Option<u64>; 2],
@@ -79,7 +77,7 @@ impl Bytes {
         Self::new(None, read.or(older_read), written.or(older_written))
     }
 
-    /// These, where they are declared, else those declared before.
+    /// New values replace earlier ones.
     fn or(self, before: Self) -> Self {
         if self.total.is_some() {
             return self;
@@ -110,7 +108,7 @@ enum Guard {
     Scope(ScopeGuard<'static>),
 }
 
-/// A guard, and the one thread that may touch it.
+/// A guard, and the only thread that may use it.
 struct Open {
     guard: ManuallyDrop<Guard>,
     thread: ThreadId,
@@ -174,7 +172,7 @@ impl Span {
         }
     }
 
-    /// A span of the recorder's own name, at the line that makes it.
+    /// A layer or an iteration, which the recorder names, with the line that creates it.
     pub(super) fn numbered(recorder: Py<Recorder>, kind: Kind, place: Place) -> Self {
         Self {
             place,
@@ -204,7 +202,7 @@ impl Span {
         }
     }
 
-    /// The open guard, on its own thread.
+    /// The open guard, if this is its thread.
     fn guard(&mut self) -> PyResult<&mut Guard> {
         match &mut self.open {
             Some(open) => open.of_this_thread(),

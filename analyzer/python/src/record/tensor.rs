@@ -23,23 +23,23 @@ pub enum ElementType {
     U64,
 }
 
-/// Elements in memory of the host.
+/// Elements in host memory.
 pub struct Layout {
     ty: ElementType,
-    /// The first element.
+    /// Address of the first element.
     at: *const u8,
     shape: Vec<usize>,
     strides: Vec<isize>,
 }
 
-/// A tensor, borrowed from its owner until this is dropped.
+/// A tensor, borrowed from its owner until dropped.
 pub enum Tensor {
     Buffer(buffer::Buffer),
     DlPack(dlpack::Managed),
 }
 
 impl Tensor {
-    /// The tensor that an object of Python is.
+    /// Finds the tensor in a Python object.
     ///
     /// # Errors
     /// It is none, or lies where the host cannot read it.
@@ -59,7 +59,7 @@ impl Tensor {
         )))
     }
 
-    /// Records its fingerprint.
+    /// Records the tensor's fingerprint.
     ///
     /// # Errors
     /// Its elements are of an unknown type, or lie in an odd way.
@@ -135,7 +135,7 @@ impl Layout {
     }
 }
 
-/// Strides of a tensor whose elements lie side by side, the last index running fastest.
+/// Strides of a contiguous tensor in row-major order.
 fn contiguous(shape: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; shape.len()];
     for at in (1..shape.len()).rev() {

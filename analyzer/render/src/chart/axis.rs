@@ -7,7 +7,6 @@ use super::data::show;
 use super::palette::Ink;
 use super::scene::{Anchor, Scene, overlap};
 
-/// One axis, from a value at a pixel to a value at another.
 #[derive(Clone, Debug)]
 pub struct Axis {
     scale: Scale,
@@ -19,7 +18,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// An axis over all `values` that can be drawn on it; `None` if there is none.
+    /// An axis over all `values` that it can show; `None` if there are none.
     pub fn over(
         values: impl IntoIterator<Item = f64>,
         scale: Scale,
@@ -52,7 +51,7 @@ impl Axis {
         })
     }
 
-    /// The axis with room for marks at its ends.
+    /// Extends the axis to leave room for marks at its ends.
     pub fn roomy(mut self) -> Self {
         match self.scale {
             Scale::Log => {
@@ -69,7 +68,7 @@ impl Axis {
         self
     }
 
-    /// The pixel of a value; `None` where it has none.
+    /// The pixel of a value; `None` if the axis cannot show it.
     pub fn px(&self, value: f64) -> Option<f64> {
         let share = match self.scale {
             Scale::Linear => (value - self.from) / (self.to - self.from),
@@ -80,13 +79,11 @@ impl Axis {
         px.is_finite().then_some(px)
     }
 
-    /// As [`px`](Self::px), clamped to the axis.
     pub fn px_within(&self, value: f64) -> Option<f64> {
         let (low, high) = (self.from_px.min(self.to_px), self.from_px.max(self.to_px));
         self.px(value).map(|px| px.clamp(low, high))
     }
 
-    /// Values to write, about `count`.
     fn ticks(&self, count: f64) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
@@ -118,7 +115,7 @@ impl Axis {
         }
     }
 
-    /// Draws lines up from a horizontal axis, its values and its title below.
+    /// Draws a horizontal axis: vertical grid lines, with values and title below.
     pub fn draw_below(&self, scene: &mut Scene, top: f64, bottom: f64, title: &str) {
         let mut written: Vec<[f64; 4]> = Vec::new();
         for value in self.ticks((self.to_px - self.from_px).abs() / 90.0) {
@@ -145,7 +142,7 @@ impl Axis {
         );
     }
 
-    /// Draws lines right from a vertical axis, its values beside and its title above.
+    /// Draws a vertical axis: horizontal grid lines, with values to the left and the title above.
     pub fn draw_beside(&self, scene: &mut Scene, left: f64, right: f64, title: &str) {
         for value in self.ticks((self.to_px - self.from_px).abs() / 45.0) {
             let Some(y) = self.px(value) else { continue };
@@ -158,7 +155,7 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, at least `step`.
+/// Rounds `step` up to 1, 2 or 5 times a power of ten.
 fn nice(step: f64) -> f64 {
     if !(step.is_finite() && step > 0.0) {
         return 1.0;

@@ -7,7 +7,6 @@ use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font};
 
-/// Most bars; what is left out is said.
 const MAX_BARS: usize = 24;
 const ROW: f64 = 24.0;
 

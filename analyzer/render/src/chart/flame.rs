@@ -9,10 +9,9 @@ use super::{WIDTH, font};
 use trueno_model::timeline::Frame;
 
 const ROW: f64 = 18.0;
-/// Deeper frames are left out, and that is said.
 const DEEPEST: usize = 63;
 
-/// The roots at the top; frames too narrow to be seen are left out.
+/// Roots are at the top. Frames too narrow to see are left out.
 pub fn scene(title: &str, frames: &[Frame]) -> Option<Scene> {
     let whole = frames.iter().filter(|frame| frame.depth == 0);
     let whole = whole

@@ -4,24 +4,23 @@ use std::sync::LazyLock;
 
 use plotters::style::{FontStyle, IntoFont, register_font};
 
-/// DejaVu Sans, cut to the characters charts use; see `assets/font/LICENSE`.
+/// DejaVu Sans, reduced to the characters that charts use; see `assets/font/LICENSE`.
 static BYTES: &[u8] = include_bytes!("../../assets/font/DejaVuSans.ttf");
 
-/// Browsers take what the system calls so, pictures of pixels the font above.
+/// Browsers use the system's font of this name, PNG files the font above.
 pub const FAMILY: &str = "sans-serif";
 
-/// Ratio of what plotters calls a size, that of a line, to the size of letters in SVG.
+/// Ratio of the size in plotters (a line's height) to the font size in SVG.
 pub const LINE: f64 = 1.24;
 
 static KNOWN: LazyLock<bool> =
     LazyLock::new(|| register_font(FAMILY, FontStyle::Normal, BYTES).is_ok());
 
-/// Makes the font known to plotters; false if it cannot be read.
+/// Registers the font with plotters; false if it cannot be read.
 pub fn known() -> bool {
     *KNOWN
 }
 
-/// Pixels of a text whose letters have this size.
 pub fn width(text: &str, size: f64) -> f64 {
     let guess = || text.chars().count() as f64 * size * 0.62;
     if !known() {
@@ -33,7 +32,6 @@ pub fn width(text: &str, size: f64) -> f64 {
     }
 }
 
-/// The text, shortened in the middle until it is no wider than `room` pixels.
 pub fn fit(text: &str, size: f64, room: f64) -> String {
     let text = trueno_model::width::printable(text);
     if width(&text, size) <= room {

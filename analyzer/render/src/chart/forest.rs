@@ -8,11 +8,10 @@ use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font};
 
-/// Most rows, those farthest from the reference first.
 const MAX_ROWS: usize = 40;
 const ROW: f64 = 22.0;
 
-/// Rows whose interval does not hold the reference stand out.
+/// Rows whose interval does not contain the reference are highlighted.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (names, xs) = (data.texts(&chart.y), data.numbers(&chart.x));

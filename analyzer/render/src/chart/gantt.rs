@@ -11,11 +11,9 @@ use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font, legend};
 
-/// Most lanes, those with the most time.
 const MAX_LANES: usize = 24;
 const ROW: f64 = 22.0;
 
-/// One piece that is drawn: what fills a pixel, or a bar wider than that.
 struct Piece {
     from: f64,
     to: f64,
@@ -23,7 +21,6 @@ struct Piece {
     text: String,
 }
 
-/// The scene of a gantt chart.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (starts, widths) = (
@@ -132,8 +129,8 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     Some(scene)
 }
 
-/// Bars wider than a pixel as they are; of narrower ones, for each pixel, what has the most of it. So
-/// a lane has no more pieces than pixels, however many bars it has.
+/// Keeps bars wider than a pixel. Narrower ones are merged: each pixel shows what takes the most of it. A lane thus
+/// has at most one piece per pixel, however many bars it has.
 fn pieces<F: Fn() -> String>(bars: impl Iterator<Item = (f64, f64, usize, F)>) -> Vec<Piece> {
     let mut out = Vec::new();
     let mut pixels: BTreeMap<i64, BTreeMap<usize, f64>> = BTreeMap::new();

@@ -8,10 +8,10 @@ use super::palette::Ink;
 use super::scene::{Anchor, Scene};
 use crate::view::heading;
 
-/// Most cells along an edge that are drawn one by one; of more, the largest of neighbours.
+/// Cells along an edge that are drawn individually. Beyond it, neighbours are merged to their maximum.
 const MAX_CELLS: f64 = 64.0;
 
-/// The scene of a heat map; columns and rows are whole numbers.
+/// Columns and rows are integers.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let value = chart.value.as_deref()?;
@@ -118,7 +118,6 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     Some(scene)
 }
 
-/// Key of colours: the least, the most, and what lies between.
 fn key(scene: &mut Scene, [x, y]: [f64; 2], ends: [(f64, f64); 2], unit: Unit, name: &str) {
     scene.text((x, y + 6.0), name, Anchor::Start, Ink::Faint);
     for step in 0..9 {

@@ -4,14 +4,12 @@ use super::font;
 use super::palette::Ink;
 use super::scene::{Anchor, SMALL, Scene, overlap};
 
-/// A name and the mark it belongs to: its middle and how far it reaches.
 pub struct Label {
     pub name: String,
-    /// Middle of the mark.
     pub at: (f64, f64),
-    /// Pixels from the middle to its edge.
+    /// Pixels from the centre to the edge of the mark.
     pub reach: f64,
-    /// Prefers the place above, as on a line, which runs to the sides.
+    /// Prefers a place above the mark, for marks on a line.
     pub above: bool,
 }
 
@@ -23,14 +21,14 @@ impl Label {
     }
 }
 
-/// Writes names in their order, the most important first: right of, left of, above or below their
-/// mark, within `[left, top, right, bottom]`. One that fits nowhere is left to the mark's own text.
-/// Returns the number of those written.
+/// Writes names in order, the most important first, right of, left of, above or below their mark, within `[left,
+/// top, right, bottom]`. A name that fits nowhere is only in the mark's tooltip. Returns the number of names
+/// written.
 pub fn write(scene: &mut Scene, names: &[Label], within: [f64; 4], most: usize) -> usize {
     place(scene, names, within, most, false)
 }
 
-/// The same, above lines that are mere background: they do not run through the letters.
+/// Like [`write`], but names are drawn above background lines, which do not run through the letters.
 pub fn write_on(scene: &mut Scene, names: &[Label], within: [f64; 4], most: usize) -> usize {
     place(scene, names, within, most, true)
 }

@@ -4,24 +4,21 @@ use super::font;
 use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, SMALL, Scene};
 
-/// Height of a line.
 const LINE: f64 = 18.0;
 
-/// Name of the time that nothing recorded accounts for: no thing of its own, so no colour of theirs.
+/// Time that no recorded row accounts for. It has a neutral colour.
 pub const UNACCOUNTED: &str = "unaccounted";
 
-/// Name of the time before the first row of a lane and after its last: of many threads, each alive for a moment, it is
-/// nearly all of their wall time, and beside it nothing else could be seen.
+/// Time before the first and after the last row of a lane. With many short-lived threads it is nearly all of their
+/// wall time, and would hide everything else.
 pub const NOT_ALIVE: &str = "not alive";
 
-/// Height of the legend of these names on a page this wide.
 pub fn height(names: &[String], width: f64) -> f64 {
     let entries = shown(names);
     let names: Vec<String> = entries.into_iter().map(|(name, _)| name).collect();
     places(&names, width).last().map_or(0.0, |at| at.1 + LINE)
 }
 
-/// Draws it from `(left, top)`.
 pub fn draw(scene: &mut Scene, names: &[String], [left, top]: [f64; 2]) {
     let entries = shown(names);
     let names: Vec<String> = entries.iter().map(|(name, _)| name.clone()).collect();
@@ -33,7 +30,7 @@ pub fn draw(scene: &mut Scene, names: &[String], [left, top]: [f64; 2]) {
     }
 }
 
-/// Those with a colour of their own, and one for all others; what is unaccounted comes last.
+/// Names with a colour of their own, one entry for all others, and unaccounted time last.
 fn shown(names: &[String]) -> Vec<(String, Ink)> {
     let fit = |name: &str| font::fit(if name.is_empty() { "–" } else { name }, SMALL, 220.0);
     let (nothing, named): (Vec<&String>, Vec<&String>) =

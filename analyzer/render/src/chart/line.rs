@@ -11,12 +11,11 @@ use super::scene::Scene;
 use super::{WIDTH, legend};
 
 const HEIGHT: f64 = 250.0;
-/// Rows that stand out, at most.
 const MAX_MARKED: usize = 300;
-/// Points of a series that are drawn; of more, the least and the most of each pixel.
+/// Beyond this, a series shows only minimum and maximum per pixel.
 const MAX_POINTS: usize = 1_400;
 
-/// Series in order of their largest values, so that colours go to those that matter.
+/// Series are sorted by their largest values, so that the most important ones get colours.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (xs, ys) = (data.numbers(&chart.x), data.numbers(&chart.y));
@@ -131,8 +130,8 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     Some(scene)
 }
 
-/// Of points that share a pixel's width, the first, the highest, the lowest and the last: the line
-/// looks as it would with all of them.
+/// Of points within the same pixel column, keeps the first, highest, lowest and last. The line looks as if all were
+/// drawn.
 fn thinned(points: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     if points.len() <= MAX_POINTS {
         return points;

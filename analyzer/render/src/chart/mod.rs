@@ -33,15 +33,13 @@ pub use scene::{Anchor, Item, Mark, Scene, overlap};
 use trueno_model::Section;
 use trueno_plugin::{Chart, ChartKind, Table};
 
-/// Pixels of a chart from left to right.
 pub const WIDTH: f64 = 760.0;
 
-/// Lays out a chart of a section; `None` when its table has no row that can be drawn.
+/// Lays out a chart of a section; `None` if no row can be drawn.
 pub fn scene(chart: &Chart, section: &Section) -> Option<Scene> {
     scene_of(chart, &section.tables)
 }
 
-/// Lays out a chart of some of these tables.
 pub fn scene_of(chart: &Chart, tables: &[Table]) -> Option<Scene> {
     let data = Data::find(chart, tables)?;
     match chart.kind {

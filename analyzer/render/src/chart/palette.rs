@@ -5,29 +5,22 @@
 //!
 //! `unaccounted` has the colour of no category: it is grey in every chart, and last.
 
-/// Meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ink {
     Text,
-    /// Text and lines of less weight.
     Faint,
-    /// Lines behind the marks.
     Grid,
-    /// Background of the page.
     Paper,
-    /// One of the things a chart tells apart; those beyond [`SERIES`] share a grey.
+    /// A series. Those beyond [`SERIES`] share a grey.
     Series(usize),
-    /// Text upon a shape of that colour.
     On(usize),
-    /// Time that none of them accounts for.
     Unaccounted,
-    /// Marks that stand out.
     Alarm,
-    /// Place on a scale from least (0) to most (1).
+    /// Position on a scale from minimum (0) to maximum (1).
     Scale(f64),
 }
 
-/// After Okabe and Ito, the yellow left out as it is not seen on white.
+/// The palette of Okabe and Ito without yellow, which is invisible on white.
 pub const SERIES: [(u8, u8, u8); 7] = [
     (0x00, 0x72, 0xb2),
     (0xe6, 0x9f, 0x00),
@@ -38,10 +31,9 @@ pub const SERIES: [(u8, u8, u8); 7] = [
     (0x7b, 0x5a, 0xa6),
 ];
 
-/// Colour of series without one of their own.
 pub const OTHER: (u8, u8, u8) = (0x8c, 0x8c, 0x8c);
 
-/// Cividis, which looks nearly the same with and without colour blindness.
+/// Cividis, which looks nearly the same to colour-blind readers.
 const SCALE: [(u8, u8, u8); 9] = [
     (0x00, 0x22, 0x4e),
     (0x12, 0x35, 0x70),
@@ -55,7 +47,6 @@ const SCALE: [(u8, u8, u8); 9] = [
 ];
 
 impl Ink {
-    /// Red, green and blue on a light page.
     pub fn rgb(self) -> (u8, u8, u8) {
         match self {
             Ink::Text => (0x22, 0x22, 0x23),

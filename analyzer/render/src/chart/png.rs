@@ -8,7 +8,7 @@ use std::io::Write;
 use flate2::write::ZlibEncoder;
 use flate2::{Compression, Crc};
 
-/// Three bytes a pixel, row by row from the top.
+/// `pixels` has three bytes per pixel, row by row from the top.
 pub fn encode(pixels: &[u8], width: u32, height: u32) -> Vec<u8> {
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
     let mut head = Vec::new();

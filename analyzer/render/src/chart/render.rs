@@ -15,13 +15,11 @@ use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, Item, Mark, SMALL, Scene};
 use super::{font, png};
 
-/// Pixels of a picture for each of its scene: sharp on dense screens, and in print.
+/// Pixels of a PNG per pixel of the scene, for dense screens and print.
 const DENSITY: f64 = 2.0;
 
-/// Pixels above a picture that stands alone, for its title.
 const HEAD: f64 = 26.0;
 
-/// Reasons that a chart was not drawn.
 #[derive(Debug, thiserror::Error)]
 #[error("the chart \"{title}\" cannot be drawn: {why}")]
 pub struct DrawError {
@@ -30,8 +28,8 @@ pub struct DrawError {
 }
 
 impl Scene {
-    /// As SVG to stand in a page: no background, colours that the page's style can change, and an
-    /// invisible rectangle with a title over each place that tells something.
+    /// SVG to embed in a page: no background, colours that the page's style can change, and an invisible
+    /// rectangle with a tooltip over each mark.
     ///
     /// # Errors
     /// plotters could not draw it.
@@ -49,7 +47,7 @@ impl Scene {
             .replace(" opacity=\"1\"", ""))
     }
 
-    /// As a file of its own, light or dark as its reader's system is.
+    /// A standalone SVG file, light or dark like the reader's system.
     ///
     /// # Errors
     /// As [`svg_for_page`](Self::svg_for_page).
@@ -91,7 +89,7 @@ impl Scene {
         Ok(out)
     }
 
-    /// As a PNG file.
+    /// A PNG file.
     ///
     /// # Errors
     /// As [`svg_for_page`](Self::svg_for_page).
@@ -121,7 +119,6 @@ impl Scene {
         Ok(png::encode(&pixels, width, height))
     }
 
-    /// With its title above it, as what stands alone needs.
     fn headed(&self) -> Scene {
         let mut headed = Scene::new(&self.title, self.width, self.height + HEAD);
         let title = font::fit(&self.title, SMALL, self.width - 16.0);
@@ -219,7 +216,6 @@ fn colour(ink: Ink) -> RGBColor {
     RGBColor(red, green, blue)
 }
 
-/// Style of a file where its reader's system is dark.
 fn style() -> String {
     format!(
         "<style>@media (prefers-color-scheme: dark) {{\n{}}}</style>\n",
@@ -227,8 +223,7 @@ fn style() -> String {
     )
 }
 
-/// Rules that put the colours of a dark page in the place of those of a light one, for what is
-/// below `within`.
+/// CSS rules that replace light colours by dark ones below the element `within`.
 pub fn dark_rules(within: &str) -> String {
     let text = |ink: Ink, dark: &str| {
         let (red, green, blue) = ink.rgb();
@@ -253,7 +248,7 @@ pub fn dark_rules(within: &str) -> String {
     rules
 }
 
-/// Text for XML; characters it cannot hold become `?`, line ends stay.
+/// Escapes text for XML. Characters that XML cannot hold become `?`; line ends stay.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

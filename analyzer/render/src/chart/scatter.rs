@@ -12,21 +12,18 @@ use super::{WIDTH, font, legend};
 use crate::view::heading;
 
 const HEIGHT: f64 = 380.0;
-/// Pixels from the middle of the largest point to its edge, and of the least that is seen.
+/// Radius of the largest point in pixels, and of the smallest.
 const LARGEST: f64 = 14.0;
 const MIN_RADIUS: f64 = 2.5;
-/// Height of the line that says what sizes mean.
 const SIZES: f64 = 34.0;
-/// Most points, the largest first.
 const MAX_POINTS: usize = 1_500;
 const MAX_NAMES: usize = 16;
-/// Most lines behind the points, and most points of one.
+/// Limits on background lines, and on points of one line.
 const MAX_LINES: usize = 32;
 const MAX_LINE_POINTS: usize = 400;
-/// Lines with more points than a roof has are curves, and have no ridge.
+/// Lines with more points than a roofline are curves without a ridge point.
 const MAX_BENDS: usize = 8;
 
-/// The scene of a scatter chart.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (xs, ys) = (data.numbers(&chart.x), data.numbers(&chart.y));
@@ -163,12 +160,12 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
     Some(scene)
 }
 
-/// A point's area is its share of the largest's, but for the least ones, which would not be seen.
+/// A point's area is proportional to its share of the largest. The smallest ones have a minimum radius.
 fn radius_of(share: f64) -> f64 {
     (LARGEST * share.max(0.0).sqrt()).max(MIN_RADIUS)
 }
 
-/// Key of sizes: the largest, a quarter of it, a sixteenth of it.
+/// Legend of sizes: the largest, a quarter and a sixteenth of it.
 fn size_legend(scene: &mut Scene, name: &str, y: f64, show: impl Fn(f64) -> String) {
     let name = font::fit(&format!("area: {name}"), SMALL, 220.0);
     scene.text((8.0, y), &name, Anchor::Start, Ink::Text);
@@ -183,7 +180,7 @@ fn size_legend(scene: &mut Scene, name: &str, y: f64, show: impl Fn(f64) -> Stri
     }
 }
 
-/// Names of lines, above their right ends where these are free.
+/// Names of lines, above their right ends where there is room.
 fn roof_names(
     scene: &mut Scene,
     lines: &[(String, Vec<(f64, f64)>)],
@@ -220,7 +217,6 @@ fn roof_names(
     }
 }
 
-/// Tells whether a line runs through a rectangle, looked at in steps of a few pixels.
 fn crosses(lines: &[Vec<(f64, f64)>], [x, y, width, height]: [f64; 4]) -> bool {
     let inside = |(px, py): (f64, f64)| px > x && px < x + width && py > y && py < y + height;
     lines.iter().flat_map(|line| line.windows(2)).any(|ends| {
@@ -235,7 +231,6 @@ fn crosses(lines: &[Vec<(f64, f64)>], [x, y, width, height]: [f64; 4]) -> bool {
     })
 }
 
-/// Name and points of each line.
 fn lines(data: &Data<'_>) -> Vec<(String, Vec<(f64, f64)>)> {
     let (Some(spec), Some(table)) = (&data.chart.lines, data.lines) else {
         return Vec::new();

@@ -4,53 +4,43 @@
 
 use super::palette::Ink;
 
-/// Point of a text that its position names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its left end.
     Start,
     Middle,
-    /// Its right end.
     End,
 }
 
-/// One shape. Coordinates are pixels from the upper left corner.
+/// A shape. Coordinates are pixels from the upper left corner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A filled rectangle.
     Rect {
         /// x, y, width, height.
         at: [f64; 4],
         ink: Ink,
     },
-    /// A line through points.
     Line {
-        /// Corners, at least two.
+        /// At least two.
         points: Vec<(f64, f64)>,
         ink: Ink,
         width: u32,
     },
-    /// A filled circle.
     Dot {
         at: (f64, f64),
         radius: f64,
         ink: Ink,
     },
-    /// A line of text, its middle at the height of `at`.
+    /// A line of text, vertically centred at `at`.
     Text {
-        /// Place of its anchor.
         at: (f64, f64),
-        /// The text itself.
         text: String,
         ink: Ink,
-        /// Point of it that stands at `at`.
+        /// The part of the text that is at `at`.
         anchor: Anchor,
-        /// Height of its letters, pixels.
         size: f64,
     },
 }
 
-/// Text of a place, shown when it is pointed at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
     /// x, y, width, height.
@@ -58,25 +48,21 @@ pub struct Mark {
     pub text: String,
 }
 
-/// A chart as shapes, the later ones above the earlier ones.
+/// A chart as shapes; later ones are drawn on top.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
     pub width: f64,
     pub height: f64,
-    /// Said to those who cannot see it, and above it.
+    /// Heading, and text for screen readers.
     pub title: String,
     pub items: Vec<Item>,
-    /// Places that tell something.
     pub marks: Vec<Mark>,
 }
 
-/// Letters of labels.
 pub const SMALL: f64 = 11.0;
-/// Most places of a chart that tell something.
 pub const MAX_MARKS: usize = 600;
 
 impl Scene {
-    /// An empty page.
     pub fn new(title: &str, width: f64, height: f64) -> Self {
         Self {
             width,
@@ -86,24 +72,21 @@ impl Scene {
         }
     }
 
-    /// Adds a rectangle.
     pub fn rect(&mut self, at: [f64; 4], ink: Ink) {
         self.items.push(Item::Rect { at, ink });
     }
 
-    /// Adds a line.
     pub fn line(&mut self, points: Vec<(f64, f64)>, ink: Ink, width: u32) {
         if points.len() > 1 {
             self.items.push(Item::Line { points, ink, width });
         }
     }
 
-    /// Adds a circle.
     pub fn dot(&mut self, at: (f64, f64), radius: f64, ink: Ink) {
         self.items.push(Item::Dot { at, radius, ink });
     }
 
-    /// Adds a text; one that is empty is not there.
+    /// Adds a text, unless it is empty.
     pub fn text(&mut self, at: (f64, f64), text: &str, anchor: Anchor, ink: Ink) {
         let text = trueno_model::width::printable(text).into_owned();
         if !text.is_empty() {
@@ -118,7 +101,6 @@ impl Scene {
         }
     }
 
-    /// Adds what a place tells, as long as there are not too many.
     pub fn mark(&mut self, at: [f64; 4], text: String) {
         if self.marks.len() < MAX_MARKS {
             // A place of less than a few pixels is not hit.
@@ -129,7 +111,7 @@ impl Scene {
         }
     }
 
-    /// The rectangle a text takes, or `None` for other shapes.
+    /// Bounds of a text; `None` for other shapes.
     pub fn bounds(item: &Item) -> Option<[f64; 4]> {
         let Item::Text {
             at,
@@ -151,7 +133,6 @@ impl Scene {
     }
 }
 
-/// Tells whether two rectangles share a point.
 pub fn overlap(a: [f64; 4], b: [f64; 4]) -> bool {
     a[0] < b[0] + b[2] && b[0] < a[0] + a[2] && a[1] < b[1] + b[3] && b[1] < a[1] + a[3]
 }

@@ -9,12 +9,11 @@ use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font, legend};
 
-/// Most bars; what is left out is said.
 const MAX_BARS: usize = 16;
 const ROW: f64 = 44.0;
 
-/// Bars from top to bottom, pieces from left to right, the largest first and what is unaccounted last; each bar
-/// is its own whole. Before the first row of a lane and after its last is no part of it.
+/// Bars are drawn from top to bottom, their pieces from left to right: the largest first, unaccounted time last.
+/// Each bar is 100 %, without the time before the first and after the last row of a lane.
 pub fn scene(data: &Data<'_>) -> Option<Scene> {
     let chart = data.chart;
     let (bars, of_bar) = kinds(&data.texts(&chart.x));

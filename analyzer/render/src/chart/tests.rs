@@ -11,7 +11,6 @@ fn section(tables: Vec<Table>, charts: Vec<Chart>) -> Section {
     section
 }
 
-/// A section with a chart of each kind over one table of these rows.
 fn every_kind(rows: &[(String, f64, f64)]) -> Section {
     let name = || rows.iter().map(|row| row.0.as_str());
     let table = Table::build("t")
@@ -46,7 +45,7 @@ fn every_kind(rows: &[(String, f64, f64)]) -> Section {
     section(vec![table], charts)
 }
 
-/// No two texts share a place, and none leaves the page.
+/// No two texts overlap, and none leaves the page.
 fn readable(scene: &Scene) -> Result<(), String> {
     let texts: Vec<(&Item, [f64; 4])> = scene
         .items
@@ -71,7 +70,7 @@ fn readable(scene: &Scene) -> Result<(), String> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
-    /// Whatever the names and values: nothing panics, no text lies on another, and files stay light.
+    /// For any names and values, nothing panics, no texts overlap, and files stay small.
     #[test]
     fn text_of_any_chart_can_be_read(
         rows in proptest::collection::vec(("\\PC{0,60}", -1e9..1e12_f64, -1e3..1e9_f64), 0..60),

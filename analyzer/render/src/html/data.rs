@@ -10,15 +10,13 @@ use trueno_plugin::{Column, Table};
 
 use crate::view::{View, display_names, heading};
 
-/// Most rows of a table in the page.
 pub(super) const MAX_ROWS: usize = 1_000;
-/// Most cells of all tables together: the longest tables are cut until it holds.
+/// Limit on cells of all tables together. The longest tables are cut to reach it.
 const MAX_CELLS: usize = 90_000;
-/// Doubles hold whole numbers up to here.
+/// Largest range in which doubles represent all integers.
 const EXACT: u64 = 1 << 53;
 
-/// Data that the scripts of a page read: tables by the ids of their elements, with at most `kept` rows each,
-/// and what ran when.
+/// JSON for the page's scripts: tables by element id, with at most `kept` rows each, and the timeline.
 pub fn block(
     tables: &[(String, &Table)],
     kept: usize,
@@ -38,12 +36,12 @@ pub fn block(
     }))
 }
 
-/// As they show: a control character in a name neither hides nor turns what stands beside it.
+/// Escapes control characters, so that a name cannot hide or reverse the text next to it.
 pub(super) fn printable<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Cow<'a, str>> {
     texts.map(width::printable).collect()
 }
 
-/// Numbers of rows of each table that stand in the page: as many as the cells allow, `MAX_ROWS` at most.
+/// Rows of each table in the page: at most [`MAX_ROWS`], less if there are too many cells.
 pub(super) fn rows_kept(report: &Report) -> usize {
     let tables = || report.sections.iter().flat_map(|section| &section.tables);
     let cells = |most: usize| -> usize {
@@ -57,7 +55,6 @@ pub(super) fn rows_kept(report: &Report) -> usize {
     most
 }
 
-/// Texts, each once, by their number.
 #[derive(Default)]
 pub(super) struct Texts<'a> {
     numbers: HashMap<&'a str, usize>,
@@ -73,7 +70,7 @@ impl<'a> Texts<'a> {
     }
 }
 
-/// The columns of a table that differ from row to row, with the first rows of each.
+/// The columns of a table whose values differ, with the first rows of each.
 pub(super) fn table<'a>(id: &str, table: &'a Table, most: usize, texts: &mut Texts<'a>) -> Value {
     let view = View::new(table, 0);
     let rows = table.rows().min(most);
@@ -100,7 +97,6 @@ pub(super) fn table<'a>(id: &str, table: &'a Table, most: usize, texts: &mut Tex
     json!({ "id": id, "rows": rows, "of": table.rows(), "columns": columns })
 }
 
-/// Names that are shown in short, by the number of their text.
 fn short<'a>(column: &'a Column, rows: usize, texts: &mut Texts<'a>) -> Map<String, Value> {
     let Column::Text(names) = column else {
         return Map::new();
@@ -116,7 +112,7 @@ fn short<'a>(column: &'a Column, rows: usize, texts: &mut Texts<'a>) -> Map<Stri
     by_number.collect()
 }
 
-/// `t`: numbers of texts; `n`: numbers; `i`: integers too long for a double, as texts; `b`: truths.
+/// `t`: text numbers; `n`: numbers; `i`: integers too long for a double, as texts; `b`: booleans.
 fn cells<'a>(column: &'a Column, rows: usize, texts: &mut Texts<'a>) -> (&'static str, Vec<Value>) {
     let is_long = |row: usize| match Cell::at(column, row) {
         Cell::I64(value) => value.unsigned_abs() > EXACT,
@@ -161,7 +157,7 @@ fn unit(column: &str) -> &'static str {
     }
 }
 
-/// JSON that can stand in a `script` element: nothing in it ends the element or begins a comment.
+/// JSON for a `script` element: nothing in it can end the element or begin a comment.
 pub(super) fn for_script(value: &Value) -> String {
     let plain = value.to_string();
     let mut out = String::with_capacity(plain.len());

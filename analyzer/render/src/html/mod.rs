@@ -21,26 +21,22 @@ mod varint;
 
 pub(crate) use page::Html;
 
-/// Data that the page shows beside the report.
 pub(crate) struct Extra<'a> {
-    /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.
+    /// `None` if it could not be read; the report then has a problem about it.
     pub timeline: Option<&'a trueno_model::timeline::Timeline>,
-    /// Stacks of functions, where they were sampled.
     pub stacks: &'a [trueno_model::timeline::StackPicture],
-    /// Rows and places of findings.
     pub evidence: &'a trueno_model::evidence::Evidence,
-    /// Only the summary and the timeline.
+    /// Show only the summary and the timeline.
     pub is_summary: bool,
-    /// Rows of each table that are written before a script shows more.
+    /// Rows of each table in the HTML itself; scripts show more.
     pub top: usize,
 }
 
-/// Text for HTML; control characters show as what they are.
+/// Escapes text for HTML, and makes control characters visible.
 pub fn text(plain: &str) -> String {
     crate::chart::escaped(&trueno_model::width::printable(plain))
 }
 
-/// Name of an element: letters, digits and `-`.
 pub fn id(parts: &[&str]) -> String {
     let clean = |part: &&str| -> String {
         let keep = |c: char| {

@@ -13,11 +13,10 @@ use super::{Extra, data, id, path, questions, section, summary, text, timeline};
 use crate::chart::flame;
 use crate::form::{DEFAULT_ROWS, Layout, ReportForm};
 
-/// Switch of the critical path above the lanes, and the meaning of its colours.
+/// Button that toggles the critical path above the lanes, and the legend of its colours.
 const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
     <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
 
-/// The form for a browser.
 #[derive(Debug)]
 pub(crate) struct Html;
 
@@ -87,7 +86,6 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
     to.write_all(page.page().as_bytes())
 }
 
-/// Titles of pictures of stacks, with their frames: of rows, and of what was sampled.
 fn pictures<'a>(extra: &Extra<'a>) -> Vec<(&'static str, &'a [Frame])> {
     let timeline = extra.timeline.filter(|of| !of.rows.is_empty());
     let own = timeline.map(|of| {

@@ -11,12 +11,12 @@ use trueno_plugin::Table;
 
 use super::varint::varint;
 
-/// Pieces at most; more are summed up in [`SLICES`].
+/// Limit on pieces. More are summarized in [`SLICES`].
 const MAX_PIECES: usize = 20_000;
-/// Parts of the time, of each of which the kind with the most time on the path is told.
+/// Time slices; each shows the kind with the most time on the path.
 const SLICES: usize = 4_000;
 
-/// One piece, or several beside each other.
+/// One piece, or adjacent pieces of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Piece {
     from_ns: i64,
@@ -24,8 +24,8 @@ struct Piece {
     kind: usize,
 }
 
-/// `null` where the plugin gave no path. Lane and pieces as gap since the one before, duration and kind,
-/// each a varint; pieces whose lane is not told, as they are many in one, are those of the lane "".
+/// `null` if the plugin returned no path. For each lane, pieces are varints: gap since the previous piece, duration
+/// and kind. Summarized pieces may be on several lanes and belong to the lane "".
 pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
     let Some(table) = table(report) else {
         return Value::Null;
@@ -64,7 +64,6 @@ pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
     json!({ "kinds": kinds, "summed": is_summed, "lanes": lanes })
 }
 
-/// The table of the critical path, if it has rows.
 pub(super) fn table(report: &Report) -> Option<&Table> {
     let mut sections = report.sections.iter();
     let section = sections.find(|section| section.plugin == "critical_path")?;
@@ -72,7 +71,7 @@ pub(super) fn table(report: &Report) -> Option<&Table> {
     tables.find(|table| table.name() == "path" && table.rows() > 0)
 }
 
-/// In order of time on each lane; pieces of one kind that touch are one.
+/// Pieces of each lane in order of time. Adjacent pieces of one kind are merged.
 fn pieces(
     table: &Table,
     timeline: &Timeline,
@@ -115,7 +114,7 @@ fn pieces(
     Some(lanes)
 }
 
-/// Slices that hold some of the path, each of the kind with the most time in it.
+/// Slices with a part of the path. Each has the kind with the most time in it.
 fn summed(pieces: &[Piece], timeline: &Timeline, kinds: usize) -> Vec<Piece> {
     let whole_ns = timeline.until_ns.saturating_sub(timeline.from_ns).max(1);
     let edge = |slice: usize| {

@@ -7,7 +7,7 @@ use trueno_model::{Level, Report, Section, SectionStatus};
 use super::{Extra, id, section, text};
 use crate::opening;
 
-/// A question of the reader, and the plugins that answer it, the one to read first in front.
+/// A question of the reader and the plugins that answer it, the most important first.
 struct Question {
     id: &'static str,
     title: &'static str,
@@ -64,21 +64,20 @@ const QUESTIONS: [Question; 6] = [
     },
 ];
 
-/// Plugins that answer none of the questions, such as those of users.
+/// For plugins that answer none of the questions, such as user plugins.
 const OTHER: Question = Question {
     id: "q-other",
     title: "Other analyses",
     plugins: &[],
 };
 
-/// A question with the places of its sections in the report.
 pub(super) struct Part {
     pub(super) id: &'static str,
     pub(super) title: &'static str,
     sections: Vec<usize>,
 }
 
-/// Questions that have an answer. Sections without a result are in none of them: see [`absent`].
+/// Questions with an answer. Sections without a result belong to none: see [`absent`].
 pub(super) fn parts(report: &Report) -> Vec<Part> {
     let has_answer = |section: &&Section| !is_absent(section);
     let position = |plugin: &str| report.sections.iter().position(|one| one.plugin == plugin);
@@ -111,7 +110,6 @@ pub(super) fn parts(report: &Report) -> Vec<Part> {
     parts
 }
 
-/// A section that found nothing to show: no row, no finding, or a reason why it did not run.
 fn is_absent(section: &Section) -> bool {
     let has_rows = section.tables.iter().any(|table| table.rows() > 0);
     match section.status {
@@ -121,7 +119,7 @@ fn is_absent(section: &Section) -> bool {
     }
 }
 
-/// An analysis with a warning is open from the start.
+/// An analysis with a warning is initially open.
 fn is_open(section: &Section) -> bool {
     section.status == SectionStatus::Failed
         || section
@@ -146,7 +144,7 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>, kept: 
     absent(out, report);
 }
 
-/// One line for all analyses without a result, with the reason of each behind it.
+/// One line for all analyses without a result. Details list the reasons.
 fn absent(out: &mut String, report: &Report) {
     let absent = || report.sections.iter().filter(|section| is_absent(section));
     let names: Vec<String> = absent()
@@ -178,7 +176,6 @@ fn absent(out: &mut String, report: &Report) {
     out.push_str("</dl></details>\n");
 }
 
-/// What a section is called on the page.
 pub(super) fn title(plugin: &str) -> String {
     match plugin {
         opening::PLUGIN => "figures of the first lines".to_owned(),

@@ -10,7 +10,6 @@ use crate::chart;
 use crate::opening;
 use crate::view::heading;
 
-/// Tables of an analysis that are open when it is.
 const OPEN: usize = 1;
 
 pub(super) fn write(
@@ -71,7 +70,7 @@ pub(super) fn write(
     out.push_str("</details>\n");
 }
 
-/// Its summary; the first section's is the page's headline already.
+/// Its summary, except for the first section, whose summary is the page's headline.
 fn lead(section: &Section) -> &str {
     match section.plugin.as_str() {
         opening::PLUGIN => "",
@@ -98,7 +97,6 @@ fn charts(out: &mut String, section: &Section) {
     }
 }
 
-/// A chart with its title.
 pub fn figure(out: &mut String, title: &str, svg: &str) {
     let _ = writeln!(
         out,

@@ -9,7 +9,7 @@ const STYLE: &str = concat!(
     include_str!("../../assets/html/report.css"),
     include_str!("../../assets/html/print.css")
 );
-/// Scripts in the order they are read.
+/// Scripts in loading order.
 const SCRIPTS: [&str; 7] = [
     include_str!("../../assets/html/show.js"),
     include_str!("../../assets/html/tables.js"),
@@ -19,17 +19,13 @@ const SCRIPTS: [&str; 7] = [
     include_str!("../../assets/html/page.js"),
     include_str!("../../assets/html/selftest.js"),
 ];
-/// Nothing may be fetched, whatever stands in the page.
+/// Forbids all network access, whatever the page contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 pub struct Shell<'a> {
-    /// Its title, as plain text.
     pub title: &'a str,
-    /// Ids of its parts, and what each is called, as plain text.
     pub parts: Vec<(String, String)>,
-    /// Content, as HTML.
     pub main: String,
-    /// Data that its scripts read: see [`super::data::block`].
     pub data: String,
 }
 
@@ -65,7 +61,7 @@ impl Shell<'_> {
     }
 }
 
-/// Colours of charts on a dark page: as the system has it, unless the reader chose otherwise. Paper is light.
+/// Dark colours of charts: by the system's setting, unless the reader chose otherwise. Print is light.
 fn dark() -> String {
     format!(
         "@media screen and (prefers-color-scheme: dark) {{\n{}}}\n@media screen {{\n{}}}\n",

@@ -10,7 +10,6 @@ use crate::header_text;
 use crate::opening::Opening;
 
 const KERNELS: usize = 8;
-/// What fits a card.
 const MAX_WORDS_BYTES: usize = 40;
 
 pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
@@ -55,7 +54,7 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
     out.push_str("</section>\n");
 }
 
-/// Step time, rate, how busy, the limit and memory, as far as they are known.
+/// Cards with step time, rate, utilization, limit and memory, if known.
 fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
     let shown = |column: &str| opening.and_then(|opening| opening.shown(column));
     let number = |column: &str| opening.and_then(|opening| opening.headline(column).number());
@@ -125,7 +124,7 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
     out.push_str("</div>\n");
 }
 
-/// One line on how far to trust the recording, and behind it where it comes from.
+/// One line on how far to trust the recording, with details about its origin.
 fn trust(out: &mut String, report: &Report) {
     let trust = header_text::trust(report);
     let (class, word) = match trust.is_sound {
@@ -152,7 +151,6 @@ fn trust(out: &mut String, report: &Report) {
     out.push_str("</dl></details>\n");
 }
 
-/// A bar for each device.
 fn devices(out: &mut String, opening: &Opening<'_>) {
     for device in opening.devices() {
         let _ = write!(
@@ -191,7 +189,7 @@ fn kernels(out: &mut String, opening: &Opening<'_>) {
     }
 }
 
-/// The three with the most to gain, as the section `bottleneck` ranks them; without it, the worst findings.
+/// The three bottlenecks with the most to gain. Without the section `bottleneck`, the worst findings.
 fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
     let ranked = report
         .sections
@@ -310,7 +308,6 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
     out.push_str("</ol>\n");
 }
 
-/// A button that shows on the timeline where a finding is.
 pub(super) fn place(out: &mut String, extra: &Extra<'_>, section: usize, finding: usize) {
     let place = extra
         .evidence

@@ -9,17 +9,16 @@ use super::text;
 use crate::glossary;
 use crate::view::{View, heading};
 
-/// Longer texts may be broken anywhere.
+/// Longer texts may break anywhere.
 const LONG: usize = 48;
 
-/// Points in time, which are shown in one unit.
 pub(super) fn is_position(name: &str) -> bool {
     ["start_ns", "end_ns", "time_ns"]
         .iter()
         .any(|end| name == *end || name.ends_with(&format!("_{end}")))
 }
 
-/// With its name as a heading (`h3`, `h4`), in an element that opens and closes.
+/// Writes a collapsible table with its name as heading (`h3`, `h4`).
 pub fn write(
     out: &mut String,
     id: &str,
@@ -50,7 +49,6 @@ pub fn write(
     out.push_str("</details>\n");
 }
 
-/// A cell's text as it was recorded.
 fn recorded<'a>(table: &'a Table, column: &str, row: usize) -> Option<&'a str> {
     match Cell::at(table.column(column).ok()?, row) {
         Cell::Text(name) => Some(name),
@@ -58,7 +56,6 @@ fn recorded<'a>(table: &'a Table, column: &str, row: usize) -> Option<&'a str> {
     }
 }
 
-/// The rows alone.
 pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
     let view = View::new(table, top);
     let mut notes = view.constant.clone();

@@ -13,10 +13,9 @@ use trueno_plugin::counted;
 use super::data::printable;
 use super::varint::varint;
 
-/// Per row: intervals as gap since the one before, duration, name and detail, each a varint; slices as a byte
-/// of how full they are and two bytes of name. Links as the number of what came first, counted from that of the
-/// link before, and the distance from there to the other, twice it or, where it is negative, twice what it lacks to 0,
-/// less 1.
+/// Per row, spans are varints: gap since the previous one, duration, name and detail. Slices are a byte of fill
+/// level and two bytes of name. Links are two varints: the index of the first end as difference to the previous
+/// link, and the distance to the other end in zigzag encoding.
 pub(super) fn data(timeline: &Timeline) -> Value {
     let rows: Vec<Value> = timeline
         .rows
@@ -90,8 +89,7 @@ pub(super) fn data(timeline: &Timeline) -> Value {
     })
 }
 
-/// Times as gaps since the one before, each a varint that is twice it, or twice what it lacks to 0, less 1; values as
-/// floats of 32 bits.
+/// Times as differences to the previous one, zigzag-encoded varints. Values as little-endian floats of 32 bits.
 fn curve(curve: &Curve) -> Value {
     let (mut times, mut values) = (Vec::new(), Vec::new());
     let mut before_ns = 0;
@@ -111,7 +109,7 @@ fn curve(curve: &Curve) -> Value {
     })
 }
 
-/// Notes below it: rows that are drawn one by one, those that are not, those left out.
+/// Notes below the timeline: rows drawn individually, rows summarized, and rows left out.
 pub(super) fn note(timeline: &Timeline) -> String {
     let count = |n: u64| {
         trueno_model::units::show(trueno_model::Cell::U64(n), trueno_model::units::Unit::None)

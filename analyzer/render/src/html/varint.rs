@@ -1,6 +1,6 @@
 //! Numbers of few bytes, as the scripts of a page read them.
 
-/// Seven bits a byte, the lowest first; the eighth says that more follow.
+/// LEB128: seven bits per byte, lowest first; the high bit says that more follow.
 pub(super) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value > 0x7f {
         out.push(value as u8 | 0x80);

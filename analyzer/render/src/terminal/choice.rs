@@ -13,28 +13,25 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::Table;
 
-/// Lines the tables of one section may take.
 const LINES: usize = 9;
-/// The same, where a table says what would be gained.
 const LINES_WITH_GAINS: usize = 19;
-/// Fewer rows say nothing, where the table has more.
+/// If a table has more rows, showing fewer than this says nothing.
 const MIN_ROWS: usize = 3;
-/// Columns of tables whose rows are single events or moments: their first rows are not their most important.
+/// Columns of tables whose rows are single events. Their first rows are not the most important ones.
 const OF_SINGLE_ROWS: [&str; 4] = ["id", "seq", "time_ns", "start_ns"];
-/// Columns that say what a finding says.
+/// Columns that repeat what findings say.
 const SENTENCES: [&str; 2] = ["sentence", "missing"];
-/// Column of verdicts.
 const VERDICT: &str = "verdict";
-/// Verdicts of which the number is enough.
+/// Verdicts for which a count is enough.
 const FINE: [&str; 4] = ["pass", "not measurable", "no trend", "identical"];
 
-/// Tells whether a table says what less time of something would save.
+/// Whether a table shows gains: what would be saved if something took less time.
 pub fn tells_gains(table: &Table) -> bool {
     let gains = |name: &str| name.starts_with("gain_") && name.ends_with("_ns");
     table.rows() > 0 && !says_sentences(table) && table.columns().any(|(name, _)| gains(name))
 }
 
-/// Counts of each verdict, the most first; `None` if one of them needs attention.
+/// Count of each verdict, the most frequent first; `None` if one needs attention.
 fn verdicts(table: &Table) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for verdict in table.text(VERDICT).ok()?.iter() {
@@ -49,20 +46,16 @@ fn verdicts(table: &Table) -> Option<String> {
     Some(counts.collect::<Vec<_>>().join(", "))
 }
 
-/// Treatment of the tables of a section. Each is in one of the four.
+/// How the tables of a section are shown. Each table is in one of the four lists.
 #[derive(Debug, Default)]
 pub struct Choice<'a> {
-    /// Tables to show, each with the number of its rows to show.
     pub shown: Vec<(&'a Table, usize)>,
-    /// Of verdicts, with how many there are of each.
     pub told: Vec<(&'a Table, String)>,
-    /// Tables to name only.
+    /// Tables that are only named.
     pub left_out: Vec<&'a Table>,
-    /// Tables without a row.
     pub empty: Vec<&'a Table>,
 }
 
-/// All tables that have rows, in the plugin's order.
 pub fn all(tables: &[Table], top: usize) -> Choice<'_> {
     let (empty, filled): (Vec<&Table>, Vec<&Table>) =
         tables.iter().partition(|table| table.rows() == 0);
@@ -74,7 +67,7 @@ pub fn all(tables: &[Table], top: usize) -> Choice<'_> {
     }
 }
 
-/// See the module. `lines` says how many lines a table takes with a number of rows.
+/// Chooses as described in the module. `lines` returns the height of a table with a number of rows.
 pub fn brief<'a>(
     tables: &'a [Table],
     top: usize,

@@ -12,20 +12,17 @@ use crate::opening::Opening;
 use crate::style::Meaning;
 use crate::top::{self, Top};
 
-/// Findings at the top of a full page, whose sections have them all.
+/// Findings at the top of a full page, where sections have all of them.
 const OF_FULL: usize = 3;
-/// Findings of a brief page: those that warn have room, and notes as far as there are not more than these.
+/// Limit on findings of a brief page. Warnings take precedence over notes.
 const OF_BRIEF: usize = 6;
-/// Findings of a brief page that warn.
 const MAX_WARNINGS: usize = 8;
-/// Findings of one section of a full page, those that differ in numbers alone counted once.
+/// Limit on findings of one section of a full page. Findings that differ only in numbers count once.
 const MAX_OF_SECTION: usize = 20;
-/// Bottlenecks of a full page.
 const MAX_BOTTLENECKS: usize = 30;
-/// Columns of a severity; a longer one widens them.
 const MIN_SEVERITY_WIDTH: usize = 6;
 
-/// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
+/// The first rows of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out<'_>) {
     if !Top::is_asked(report) {
         return;
@@ -84,7 +81,7 @@ pub fn holds_back(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// The findings a page opens with. On a brief page they stand nowhere else.
+/// The findings at the top of a page. A brief page shows them only here.
 pub fn head(report: &Report, out: &mut Out<'_>) {
     let mut findings = report.findings();
     let all = findings.len();
@@ -142,7 +139,6 @@ pub fn head(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// All findings of all sections, in full.
 pub fn all(report: &Report, out: &mut Out<'_>) {
     let sections = report.sections.iter();
     let found = sections.filter(|section| !section.findings.is_empty());
@@ -161,7 +157,7 @@ pub fn all(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// A finding, and those that say the same of other ranks, lanes and numbers.
+/// A finding, and those that differ from it only in ranks, lanes and numbers.
 #[derive(Clone, Copy)]
 struct Kind<'a> {
     plugin: &'a str,
@@ -169,7 +165,7 @@ struct Kind<'a> {
     like_it: usize,
 }
 
-/// A title without what differs between ranks and lanes: numbers, and those of devices. Digits in names of kernels stay.
+/// A title without numbers and devices, which differ between ranks and lanes. Digits in names of kernels stay.
 fn without_numbers(title: &str) -> String {
     let is_number = |word: &str| {
         let digits = word.strip_prefix("gpu").unwrap_or(word);
@@ -185,7 +181,6 @@ fn without_numbers(title: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Findings whose titles differ in nothing but numbers, as one.
 fn kinds<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<Kind<'a>> {
     let mut places = HashMap::new();
     let mut out: Vec<Kind<'a>> = Vec::new();
@@ -205,7 +200,7 @@ fn kinds<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<Kind<'a>> {
     out
 }
 
-/// Orders findings: those that warn, then one note of each plugin before a second one of any.
+/// Orders findings: warnings first, then one note of each plugin before a second note of any.
 fn chosen<'a>(findings: &[Kind<'a>]) -> Vec<Kind<'a>> {
     let (notes, mut chosen): (Vec<_>, Vec<_>) = findings
         .iter()
@@ -220,7 +215,6 @@ fn chosen<'a>(findings: &[Kind<'a>]) -> Vec<Kind<'a>> {
     chosen
 }
 
-/// Of each key the number of those before it that equal it.
 fn turns<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> Vec<usize> {
     let mut seen = HashMap::new();
     let turn = |key| {
@@ -231,7 +225,7 @@ fn turns<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> Vec<usize> {
     keys.map(turn).collect()
 }
 
-/// Padded to one width, so that titles stand under each other.
+/// Padded to one width, so that titles are aligned.
 pub fn severity(level: Level) -> &'static str {
     match level {
         Level::Info => "info  ",
@@ -240,7 +234,7 @@ pub fn severity(level: Level) -> &'static str {
     }
 }
 
-/// What the findings of a section say; of many that differ in numbers alone, the first.
+/// The findings of a section. Of many that differ only in numbers, the first.
 pub fn write_section(section: &Section, out: &mut Out<'_>) {
     let findings = section.findings.iter();
     let findings: Vec<_> = findings
@@ -265,7 +259,6 @@ pub fn write_section(section: &Section, out: &mut Out<'_>) {
     }
 }
 
-/// All that a finding says.
 fn write(finding: &Finding, like_it: usize, out: &mut Out<'_>) {
     let more = match like_it {
         0 => String::new(),
@@ -287,7 +280,7 @@ mod tests {
 
     use super::*;
 
-    /// A key that counts how often it is looked at.
+    /// A key that counts how often it is compared.
     struct Counted<'a>(&'a str, &'a Cell<usize>);
 
     impl PartialEq for Counted<'_> {

@@ -18,24 +18,21 @@ use crate::header_text;
 use crate::header_text::Completeness;
 use crate::style::{Meaning, Palette};
 
-/// Narrowest and widest page: below, tables say nothing; above, eyes lose the line.
+/// Narrowest and widest page. Tables need the minimum, and longer lines are hard to read.
 pub const WIDTHS: std::ops::RangeInclusive<usize> = 80..=200;
 pub(crate) const INDENT: usize = 2;
-/// Columns left beside a lead, which may be a name of a plugin's own choosing.
+/// Minimum width beside a label, which may be a plugin's own long name.
 const MIN_BESIDE: usize = 24;
 
-/// Rows of each table on a page without all of them.
 const BRIEF_ROWS: usize = 7;
-/// Rows of each table on a full page: of a whole report, and of one of a few plugins.
+/// Rows of each table on a full page: of the whole report, and of a few plugins.
 const FULL_ROWS: usize = 10;
 const FEW_PLUGINS_ROWS: usize = 50;
-/// Sections that are a few.
 const FEW_PLUGINS: usize = 3;
-/// Lines of a page beyond which tables have the fewest rows, where no number was chosen.
+/// Above this number of lines, tables have the fewest rows, unless the user chose a number.
 const MAX_LINES: usize = 2_000;
 const FEWEST_ROWS: usize = 3;
 
-/// The form for a terminal.
 #[derive(Debug)]
 pub(crate) struct Terminal;
 
@@ -73,22 +70,16 @@ impl ReportForm for Terminal {
     }
 }
 
-/// Layout of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// Columns, brought into [`WIDTHS`].
+    /// Clamped to [`WIDTHS`].
     pub width: usize,
-    /// Rows shown of each table.
     pub top: usize,
-    /// Level of detail.
     pub detail: Detail,
-    /// Colours or none.
     pub palette: Palette,
-    /// Commands that show what the page leaves out.
     pub commands: &'a Commands,
 }
 
-/// The whole report as text.
 pub fn render(report: &Report, page: Page<'_>) -> String {
     let page = Page {
         width: page.width.clamp(*WIDTHS.start(), *WIDTHS.end()),
@@ -120,7 +111,6 @@ pub fn render(report: &Report, page: Page<'_>) -> String {
     out.text
 }
 
-/// Of a page without sections: those that there would be if their plugins had not failed.
 fn failures(report: &Report, out: &mut Out<'_>) {
     let failed = report
         .sections
@@ -136,7 +126,7 @@ fn failures(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// Those that say what would be gained first; on a brief page those that did not run share a line at its end.
+/// Sections with gains come first. On a brief page, sections that did not run share a last line.
 fn sections(report: &Report, out: &mut Out<'_>) {
     let brief = out.page.detail == Detail::Brief;
     // A brief page opens with it.
@@ -176,10 +166,9 @@ fn sections(report: &Report, out: &mut Out<'_>) {
     more(report, out);
 }
 
-/// Columns of the words before a command.
 const MORE_WIDTH: usize = 16;
 
-/// Commands that show the rest, each with a plugin and a table of this report.
+/// Commands that show the rest, with plugin and table names of this report.
 fn more(report: &Report, out: &mut Out<'_>) {
     let page = out.page;
     let tables = report.sections.iter().flat_map(|section| {
@@ -207,7 +196,7 @@ pub(crate) struct Out<'a> {
 }
 
 impl Out<'_> {
-    /// A command behind a few words. It stands on lines of its own, which a shell reads as one: it can be pasted.
+    /// A command after a few words. It is on lines of its own that a shell reads as one, so it can be pasted.
     pub(crate) fn command(&mut self, words: &str, command: &[String]) {
         let lead = format!(
             "{}{}",
@@ -239,12 +228,11 @@ impl Out<'_> {
         self.page.palette.paint(meaning, text)
     }
 
-    /// A heading, and faintly what it is over.
     pub(crate) fn titled(&mut self, title: &str, of: &str) {
         self.hanging(0, (title, Meaning::Heading), of, Some(Meaning::Faint));
     }
 
-    /// `lead` painted, then `text` beside it, wrapped and indented under itself.
+    /// `lead` painted, then wrapped text beside it with a hanging indent.
     pub(crate) fn hanging(
         &mut self,
         indent: usize,
@@ -272,7 +260,6 @@ impl Out<'_> {
     }
 }
 
-/// All that is known of the run.
 fn header(report: &Report, out: &mut Out<'_>) {
     for (name, text) in header_text::header(&report.header) {
         out.hanging(

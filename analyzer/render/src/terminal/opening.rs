@@ -10,18 +10,14 @@ use crate::opening::{Device, Kind, Opening, PLUGIN};
 use crate::style::Meaning;
 use crate::view::View;
 
-/// Kernels of a brief page.
 const KERNELS: usize = 6;
-/// Columns of a bar.
 const MAX_BAR: usize = 72;
-/// Devices with more than these have a line each, on a brief page.
+/// With more devices, each gets one line on a brief page.
 const MANY: usize = 4;
-/// The same on a full page.
 const MAX_BLOCKS: usize = 32;
-/// Lines of devices with a line each.
+/// Limit on devices with one line each.
 const MAX_LINES: usize = 16;
 
-/// Sections that failed.
 pub fn failed(report: &Report, out: &mut Out<'_>) {
     if let Some(text) = header_text::failed(report) {
         out.hanging(0, ("FAILED", Meaning::Error), &text, None);
@@ -29,7 +25,6 @@ pub fn failed(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// What is missing from the run, then the sentence, as far as there are any.
 pub fn sentence(report: &Report, out: &mut Out<'_>) {
     let warning = header_text::warning(report);
     let sentence = Opening::new(report).and_then(|opening| opening.sentence());
@@ -45,7 +40,6 @@ pub fn sentence(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// Lines on where the run comes from and on how far to trust it.
 pub fn origin(report: &Report, out: &mut Out<'_>) {
     for (name, text) in header_text::origin(report) {
         // Command lines and names of machines may be long; what we say ourselves is not cut.
@@ -75,7 +69,6 @@ pub fn origin(report: &Report, out: &mut Out<'_>) {
     out.hanging(0, (&name, lead), &text, None);
 }
 
-/// Devices and kernels.
 pub fn devices(report: &Report, out: &mut Out<'_>) {
     let Some(opening) = Opening::new(report) else {
         return;
@@ -122,7 +115,7 @@ pub fn devices(report: &Report, out: &mut Out<'_>) {
     }
 }
 
-/// A line a device: its bar, and the share of each kind of time.
+/// One line per device: its bar and the share of each kind of time.
 fn one_line_each(devices: &[Device], out: &mut Out<'_>) {
     let shown = &devices[..devices.len().min(MAX_LINES)];
     let has = |kind: &Kind| shown.iter().any(|device| device.share(*kind) > 0.0);
@@ -159,10 +152,8 @@ fn one_line_each(devices: &[Device], out: &mut Out<'_>) {
     }
 }
 
-/// Columns of a share.
 const SHARE_WIDTH: usize = 6;
 
-/// A share, as wide as all of them.
 fn percent(share: f64) -> String {
     match share {
         s if s > 0.0 && s < 0.005 => "  <1 %".to_owned(),
@@ -170,7 +161,6 @@ fn percent(share: f64) -> String {
     }
 }
 
-/// The glyph of a kind of time.
 fn glyph(kind: Kind) -> char {
     match kind {
         Kind::Computation => '█',
@@ -181,7 +171,6 @@ fn glyph(kind: Kind) -> char {
     }
 }
 
-/// The parts in words, each behind its glyph.
 fn legend(text: &str) -> String {
     let part = |part: &str| {
         let kind = Kind::ALL
@@ -195,7 +184,7 @@ fn legend(text: &str) -> String {
     text.split(" · ").map(part).collect::<Vec<_>>().join("  ")
 }
 
-/// Parts of one line: each as long as its share, to the nearest column of its end.
+/// Parts of one bar, with boundaries rounded to the nearest column.
 fn bar(parts: &[(Kind, f64)], columns: usize) -> String {
     let (mut sum, mut at, mut text) = (0.0, 0, String::new());
     for (kind, share) in parts {

@@ -13,7 +13,7 @@ use crate::glossary;
 use crate::style::Meaning;
 use crate::view::{Names, View, heading};
 
-/// Its name, its outcome, its tables; on a full page its findings, which a brief one has in its head.
+/// Name, outcome and tables. On a full page also findings, which a brief page has at its top.
 pub fn lines(section: &Section, out: &mut Out<'_>) {
     let full = out.page.detail == Detail::Full;
     let name = width::printable(&section.plugin).into_owned();
@@ -48,14 +48,13 @@ pub fn lines(section: &Section, out: &mut Out<'_>) {
     }
 }
 
-/// Of a section of which a brief page shows nothing: the names of its tables.
+/// For a section of which a brief page shows nothing: the names of its tables.
 pub fn silent(section: &Section) -> Option<Vec<String>> {
     let choice = choice::brief(&section.tables, 1, |_, rows| rows);
     let nothing = choice.shown.is_empty() && choice.told.is_empty();
     (nothing && section.status == SectionStatus::Ok).then(|| names(&choice.left_out))
 }
 
-/// Names of tables, with the number of their rows.
 fn names(tables: &[&Table]) -> Vec<String> {
     let count =
         |table: &Table| units::show(trueno_model::Cell::U64(table.rows() as u64), Unit::None);
@@ -65,7 +64,6 @@ fn names(tables: &[&Table]) -> Vec<String> {
         .collect()
 }
 
-/// Those that the page has room for, and the names of the others.
 fn tables(section: &Section, out: &mut Out<'_>) {
     let page = out.page;
     let choice = match page.detail {
@@ -137,7 +135,6 @@ fn table_lines(table: &Table, rows: usize, page: Page<'_>) -> Vec<String> {
     lines
 }
 
-/// Meaning of headings that are terms of art.
 fn legend(view: &View) -> String {
     let columns = view.columns.iter();
     let known = columns.filter_map(|column| {
@@ -183,7 +180,7 @@ fn not_shown(choice: &Choice<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// As many names as stand in one line, and how many more there are.
+/// As many names as fit into one line, and how many more there are.
 fn fitting(names: &[String], room: usize) -> String {
     (0..=names.len())
         .rev()

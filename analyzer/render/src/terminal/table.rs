@@ -11,14 +11,12 @@ use trueno_model::width;
 use crate::style::{Meaning, Palette};
 use crate::view::View;
 
-/// The text that tells rows apart is not made narrower than this.
 const MIN_TEXT: usize = 22;
-/// Other text is not made narrower than this.
 const MIN_OTHER: usize = 14;
 const GAP: usize = 2;
 const MIN_BAR: usize = 6;
 const MAX_BAR: usize = 24;
-/// Columns that hold sentences and not names: the middle of a sentence must not make way.
+/// Columns of sentences. Unlike names, they must not be shortened in the middle.
 const SENTENCES: [&str; 12] = [
     "assumption",
     "confidence_why",
@@ -34,17 +32,15 @@ const SENTENCES: [&str; 12] = [
     "suggestion",
 ];
 
-/// Wording for columns that are not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Absent {
-    /// Chosen by name.
     Named,
-    /// Not here: the page says once how to see them.
+    /// Not at all: the page says once how to see them.
     Unsaid,
 }
 
 impl Absent {
-    /// Lines of a row with a sentence.
+    /// Limit on lines of a row with a sentence.
     fn most_lines(self) -> usize {
         match self {
             Absent::Named => 4,
@@ -111,7 +107,6 @@ pub fn lines(view: &View, room: usize, absent: Absent, palette: Palette) -> Vec<
     lines
 }
 
-/// Lines below a table: rows and columns that are not shown.
 fn notes(view: &View, left_out: &[&str], absent: Absent) -> Vec<String> {
     let mut notes: Vec<String> = view.rest.iter().cloned().collect();
     match absent {
@@ -132,7 +127,7 @@ fn is_sentence(view: &View, column: usize) -> bool {
     SENTENCES.contains(&view.columns[column].name.as_str())
 }
 
-/// A cell of a sentence is wrapped, and its end makes way; of others the middle does.
+/// A sentence is wrapped and cut at its end. Other cells are shortened in the middle.
 fn cell_lines(view: &View, column: usize, row: usize, (wide, most): (usize, usize)) -> Vec<String> {
     let cell = view.columns[column].cells[row].as_str();
     if !is_sentence(view, column) {
@@ -172,7 +167,7 @@ fn min_width(view: &View, column: usize, key: Option<usize>) -> usize {
     natural.min(least.max(width::measure(&view.columns[column].heading)))
 }
 
-/// The column that tells rows apart: names, else the first text, else the first id or position.
+/// The column that identifies rows: names, else the first text, else the first id or position.
 fn key(view: &View) -> Option<usize> {
     let find = |is: &dyn Fn(usize) -> bool| (0..view.columns.len()).find(|column| is(*column));
     find(&|column| view.columns[column].name == "name")
@@ -180,7 +175,7 @@ fn key(view: &View) -> Option<usize> {
         .or_else(|| find(&|column| Unit::from_column(&view.columns[column].name) == Unit::Label))
 }
 
-/// Tells whether all shown numbers are the same: such a column tells least.
+/// Whether all shown numbers are equal: such a column says least.
 fn is_uniform(view: &View, column: usize) -> bool {
     let column = &view.columns[column];
     let first = column.cells.first();
@@ -189,9 +184,8 @@ fn is_uniform(view: &View, column: usize) -> bool {
         && column.cells.iter().all(|cell| Some(cell) == first)
 }
 
-/// Columns that fit at their least width. The first stays, what tells rows
-/// apart, the first measured one and the one with bars; of the others those
-/// of one number go first, then the rightmost.
+/// Columns that fit at their minimum width. The first column, the one that identifies rows, the first measured one
+/// and the one with bars stay. Of the others, columns of equal numbers go first, then the rightmost.
 fn choose(view: &View, room: usize) -> Vec<usize> {
     let mut kept: Vec<usize> = (0..view.columns.len()).collect();
     let key = key(view);
@@ -224,8 +218,8 @@ fn choose(view: &View, room: usize) -> Vec<usize> {
     kept
 }
 
-/// Least widths, and what is left for text columns: first for what tells rows
-/// apart, then from left to right; sentences come last and share it.
+/// Minimum widths, plus the remaining room for text columns: first for the one that identifies rows, then from left
+/// to right. Sentences come last and share the rest.
 fn widths(view: &View, kept: &[usize], room: usize) -> Vec<usize> {
     let key = key(view);
     let mut widths: Vec<usize> = kept

@@ -100,7 +100,6 @@ fn a_failed_and_a_skipped_section_say_why() {
     );
 }
 
-/// The shortest page says it too.
 #[test]
 fn a_failed_plugin_is_told_where_there_are_no_sections() {
     let mut failed = testing::section("a", vec![]);
@@ -278,7 +277,7 @@ fn a_section_with_gains_comes_first_and_a_skipped_one_is_a_line() {
     );
 }
 
-/// Findings of `bottleneck`, in groups, so that a full page opens with all of it.
+/// Findings of `bottleneck` in groups, so that a full page opens with all of them.
 fn judged(words: &str, severity: &str) -> Section {
     let table = |name: &str, rows: usize| {
         Table::build(name)
@@ -292,7 +291,7 @@ fn judged(words: &str, severity: &str) -> Section {
     testing::section(crate::top::PLUGIN, tables)
 }
 
-/// A section of names only: one table is told in a line, one cannot be shown on a brief page.
+/// A section with only names: one table is summarized in a line, one cannot be shown on a brief page.
 fn named(name: &str) -> Section {
     let told = Table::build(name).text("verdict", ["pass"]).finish();
     let said = Table::build(format!("{name}2")).text("sentence", [name]);

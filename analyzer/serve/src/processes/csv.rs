@@ -4,10 +4,10 @@ use std::io::{self, BufReader, Read};
 
 use crate::answers::QueryRows;
 
-/// Bytes of all values together, at most.
+/// Limit on the bytes of all values together.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Reads the first `most` rows. Null is an empty field, an empty text a quoted one.
+/// Reads the first `most` rows. An empty field is null; a quoted empty field is an empty text.
 ///
 /// # Errors
 /// Those of the pipe.

@@ -19,31 +19,24 @@ use std::time::Duration;
 
 pub use runs::Runs;
 
-/// The program that answers.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub file: PathBuf,
-    /// Flags of all its commands.
     pub flags: Vec<OsString>,
-    /// Flags of its commands that load plugins.
     pub plugin_flags: Vec<OsString>,
-    /// The command that reads a run and writes frames.
     pub lanes_command: &'static str,
-    /// Called for each process; the thread that starts it waits for it.
+    /// Called for each process. The thread that starts a process also waits for it.
     pub before_start: fn(&mut Command),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
-    /// Rows that are shown.
     pub rows: usize,
-    /// Time after which it is stopped.
     pub time: Duration,
-    /// Memory it may take; `None`: what the command allows.
+    /// Memory limit; `None` uses the command's default.
     pub memory_bytes: Option<u64>,
 }
 
-/// A run to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     pub shown: String,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Bytes of what it says that are kept, the last ones.
+/// How much of the end of standard error is kept.
 const MAX_SAID_BYTES: usize = 16 << 10;
 const MAX_LINE_BYTES: u64 = 8 << 10;
 const POLL: Duration = Duration::from_millis(2);
@@ -17,12 +17,11 @@ fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Processes that have begun, to end them with the server.
+/// Running processes, which are killed with the server.
 #[derive(Clone, Default)]
 pub(super) struct Live(Arc<Mutex<Vec<Shared>>>);
 
 impl Live {
-    /// Kills all of them; those that have ended are left alone.
     pub(super) fn kill_all(&self) {
         for child in locked(&self.0).iter() {
             kill(child);
@@ -43,7 +42,6 @@ fn kill(child: &Shared) {
     let _ = locked(child).kill();
 }
 
-/// A process that runs.
 pub(super) struct Process {
     child: Shared,
     live: Live,
@@ -51,15 +49,13 @@ pub(super) struct Process {
     pub(super) stdout: ChildStdout,
 }
 
-/// A process that has ended.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
-    /// Its standard error, without steps.
+    /// Standard error without progress messages.
     pub(super) said: String,
 }
 
 impl Ended {
-    /// The reason why it failed.
     pub(super) fn why(&self) -> String {
         let said = self.said.trim();
         let said = said.strip_prefix("error: ").unwrap_or(said);
@@ -72,7 +68,7 @@ impl Ended {
 }
 
 impl Process {
-    /// Starts it; `step` gets each step it tells of.
+    /// Starts it. `step` receives its progress messages.
     pub(super) fn start(
         command: &mut Command,
         live: &Live,
@@ -123,13 +119,11 @@ impl Process {
         })
     }
 
-    /// Ends it, from another thread.
     pub(super) fn killer(&self) -> impl FnOnce() + Send + 'static {
         let child = self.child.clone();
         move || kill(&child)
     }
 
-    /// Waits for its end.
     pub(super) fn end(mut self) -> Ended {
         // The lock is not held meanwhile: others may kill it.
         let code = loop {

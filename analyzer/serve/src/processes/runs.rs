@@ -15,15 +15,12 @@ use crate::cancel::Cancel;
 use crate::refusal::Refusal;
 use crate::timeline::{Head, Timeline, WindowRequest, WindowView};
 
-/// Queries that run at once.
 const MAX_QUERIES: usize = 2;
-/// Pages that are kept; another one takes the place of the oldest comparison.
+/// Limit on cached pages. A new page replaces a finished comparison.
 const MAX_PAGES: usize = 24;
-/// Longest wait for something new.
 const WAIT: Duration = Duration::from_secs(8);
-/// Between two looks at files of runs.
 const LOOK: Duration = Duration::from_secs(1);
-/// Words that stand before tables of the engine's own, and not of a run.
+/// Prefix that no run may have, because the engine's own tables use it.
 const TAKEN: &str = "timeline";
 
 pub(super) struct Served {
@@ -36,7 +33,6 @@ pub(super) struct Served {
     pub(super) changed: Option<String>,
 }
 
-/// Progress of a page.
 pub(super) enum Making {
     Requested,
     Begun(String),
@@ -44,17 +40,16 @@ pub(super) enum Making {
     Failed(String),
 }
 
-/// State that changes while the server runs.
 pub(super) struct Inner {
     pub(super) number: u64,
     pub(super) runs: Vec<Served>,
     pub(super) pages: BTreeMap<Page, Making>,
-    /// In the order they were asked for.
+    /// The most recent request first, which is served next.
     pub(super) asked: Vec<Page>,
     queries: usize,
 }
 
-/// Runs that are served, each read by a process of its own.
+/// Runs that are served. Each is read by a process of its own.
 pub struct Runs {
     pub(super) program: Program,
     limits: QueryLimits,
@@ -64,7 +59,7 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Of these places; nothing is read before [`Runs::start`].
+    /// Nothing is read before [`Runs::start`].
     pub fn new(program: Program, places: Vec<Place>, limits: QueryLimits) -> Self {
         let mut runs: Vec<Served> = Vec::new();
         for place in places {
@@ -99,7 +94,7 @@ impl Runs {
         }
     }
 
-    /// Begins to read, and to make pages, in threads of its own.
+    /// Starts threads that read runs and make pages.
     ///
     /// # Errors
     /// There can be no such threads.
@@ -120,7 +115,6 @@ impl Runs {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes something, and tells all who wait.
     pub(super) fn change<T>(&self, change: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.locked();
         let made = change(&mut inner);
@@ -129,7 +123,6 @@ impl Runs {
         made
     }
 
-    /// Waits for something new.
     pub(super) fn wait<'a>(
         &'a self,
         inner: MutexGuard<'a, Inner>,
@@ -146,7 +139,6 @@ impl Runs {
         command
     }
 
-    /// Looks whether files of runs are still those that were read.
     fn look(&self) {
         let stamps: Vec<_> = {
             let inner = self.locked();
@@ -182,7 +174,7 @@ impl Runs {
     }
 }
 
-/// A name of a file as a word of SQL.
+/// Turns a file name into an SQL identifier.
 fn word(shown: &str) -> String {
     let name = shown.trim_end_matches('/').rsplit('/').next().unwrap_or("");
     let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("");
@@ -330,7 +322,6 @@ impl Answers for Runs {
     }
 }
 
-/// Counts a query that runs.
 struct Counted<'a>(&'a Runs);
 
 impl Drop for Counted<'_> {
@@ -339,7 +330,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// Leaves out the first comparison that is made, where there are too many pages.
+/// Removes the first finished comparison if there are too many pages.
 fn make_room(inner: &mut Inner) {
     if inner.pages.len() < MAX_PAGES {
         return;

@@ -4,20 +4,18 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Files that are looked at, at most.
 const MAX_FILES: usize = 20_000;
-/// Folders within folders: a job, a rank, a table.
+/// Depth of nested folders: a job, a rank, a table.
 const MAX_DEPTH: usize = 4;
 
-/// A file by its path, length, number and time of change.
+/// A file's path, length, inode and time of change.
 type FileStamp = (String, u64, u64, i64, i64);
 
-/// The files of a folder; `None`: it is gone.
+/// The files of a folder; `None` if it is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stamp(Option<Vec<FileStamp>>);
 
 impl Stamp {
-    /// Of the folder as it is now.
     pub(super) fn of(folder: &Path) -> Self {
         let mut files = Vec::new();
         let found = fs::metadata(folder).is_ok();
@@ -26,7 +24,6 @@ impl Stamp {
         Self(found.then_some(files))
     }
 
-    /// In words, what differs from this.
     pub(super) fn difference(&self, folder: &Path) -> Option<String> {
         let now = Self::of(folder);
         if now == *self {

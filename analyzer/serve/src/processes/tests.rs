@@ -24,7 +24,6 @@ fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Frames of a run with one interval, as a file.
 fn frames(to: &Path) {
     let mut to = FrameWriter::new(std::fs::File::create(to).unwrap());
     to.head(&Head::default()).unwrap();

@@ -10,11 +10,9 @@ use super::stamp::Stamp;
 use crate::answers::{Page, RunStatus};
 use crate::timeline::{Reading, Timeline};
 
-/// Bytes of a page, at most.
 const MAX_PAGE_BYTES: u64 = 256 << 20;
 const WAIT: Duration = Duration::from_secs(60);
 
-/// Reads runs that wait for it, one after the other.
 pub(super) fn read(runs: &Runs) {
     loop {
         let mut inner = runs.locked();
@@ -66,7 +64,7 @@ fn read_one(runs: &Runs, number: usize, folder: &std::path::Path) -> Result<Time
     }
 }
 
-/// Makes pages that are asked for, the last one first; then the report of each run that is read.
+/// Makes requested pages, the latest request first. Then makes the report of each run that was read.
 pub(super) fn make(runs: &Runs) {
     loop {
         let mut inner = runs.locked();

@@ -7,28 +7,22 @@ use serde::de::DeserializeOwned;
 
 use super::{Head, Label, LaneHead};
 
-/// Bytes of a frame, at most: names of a run are in one.
+/// Size limit of a frame, which may hold all names of a run.
 const MAX_BYTES: u32 = 1 << 30;
-/// Bytes of an interval.
 const SPAN_BYTES: usize = 29;
-/// Intervals of a frame.
 const SPANS: usize = 1 << 13;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
-    /// Facts of the run.
     Head(Head),
-    /// Rows read by now.
     Progress(u64),
-    /// Labels by their numbers.
     Labels(Vec<Label>),
-    /// Intervals that follow are of this lane.
+    /// Following intervals are on this lane.
     Lane(LaneHead),
-    /// Intervals of a lane, in order of time at each depth.
+    /// Intervals of a lane, sorted by time within each depth.
     Spans(Vec<Span>),
-    /// Intervals that were left out, as too many lie around them.
+    /// Intervals left out because they are nested too deeply.
     TooDeep(u64),
-    /// There are no more.
     End,
 }
 
@@ -36,24 +30,18 @@ pub enum Frame {
 pub struct Span {
     pub start_ns: i64,
     pub dur_ns: i64,
-    /// That of its row.
     pub id: u64,
-    /// Number of its label.
     pub label: u32,
-    /// Number of intervals around it.
+    /// Nesting depth, 0 for the outermost.
     pub depth: u8,
 }
 
-/// A reason why frames end.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// The process that wrote them ended.
     #[error("it ended before all was read")]
     Cut,
-    /// They are not what they should be.
     #[error("what was read is in disorder: {0}")]
     Broken(&'static str),
-    /// They cannot be read.
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),
 }
@@ -64,7 +52,6 @@ pub struct FrameWriter<W: Write> {
 }
 
 impl<W: Write> FrameWriter<W> {
-    /// To a pipe, say.
     pub fn new(to: W) -> Self {
         Self {
             to,
@@ -84,7 +71,7 @@ impl<W: Write> FrameWriter<W> {
         self.frame(letter, &text)
     }
 
-    /// Facts of the run, at once.
+    /// Writes the facts of the run, without buffering.
     ///
     /// # Errors
     /// Those of the pipe, here and below.
@@ -93,24 +80,21 @@ impl<W: Write> FrameWriter<W> {
         self.to.flush()
     }
 
-    /// Rows read by now, at once.
+    /// Writes the number of rows read so far, without buffering.
     pub fn progress(&mut self, rows: u64) -> io::Result<()> {
         self.frame(b'P', &rows.to_le_bytes())?;
         self.to.flush()
     }
 
-    /// Labels by their numbers.
     pub fn labels(&mut self, labels: &[Label]) -> io::Result<()> {
         self.json(b'N', &labels)
     }
 
-    /// Begins a lane.
     pub fn lane(&mut self, lane: &LaneHead) -> io::Result<()> {
         self.flush_spans()?;
         self.json(b'L', lane)
     }
 
-    /// An interval of the lane.
     pub fn span(&mut self, span: Span) -> io::Result<()> {
         self.spans.extend(span.start_ns.to_le_bytes());
         self.spans.extend(span.dur_ns.to_le_bytes());
@@ -134,7 +118,7 @@ impl<W: Write> FrameWriter<W> {
         Ok(())
     }
 
-    /// The end, with the number of intervals that were left out.
+    /// Ends the frames. `too_deep` is the number of intervals left out.
     pub fn end(&mut self, too_deep: u64) -> io::Result<()> {
         self.flush_spans()?;
         self.frame(b'D', &too_deep.to_le_bytes())?;
@@ -143,7 +127,6 @@ impl<W: Write> FrameWriter<W> {
     }
 }
 
-/// Reads frames until there are no more.
 pub fn frames(from: impl Read) -> impl Iterator<Item = Result<Frame, FrameError>> {
     let mut from = BufReader::with_capacity(1 << 18, from);
     let mut bytes = Vec::new();

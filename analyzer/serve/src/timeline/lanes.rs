@@ -6,19 +6,15 @@ use super::frames::{Frame, FrameError, frames};
 use super::row::Row;
 use super::{Head, Label, LaneHead};
 
-/// Room that is made before rows are there, at most; what a frame says of counts is not yet true.
+/// Limit on memory reserved in advance, because counts in a frame are not verified yet.
 const MAX_ROOM: u64 = 1 << 26;
 
-/// Words from a reading that goes on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Facts of the run.
     Head(Head),
-    /// Rows of tables with intervals, read by now.
     Rows(u64),
 }
 
-/// All intervals of a run.
 #[derive(Debug, Default)]
 pub struct Timeline {
     head: Head,
@@ -30,7 +26,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Reads frames until their end, and tells of what is known already.
+    /// Reads frames until the end, and reports what is already known.
     ///
     /// # Errors
     /// The frames end early, or are no frames of ours.
@@ -80,12 +76,12 @@ impl Timeline {
         Err(FrameError::Cut)
     }
 
-    /// Facts of the run.
     pub fn head(&self) -> &Head {
         &self.head
     }
 
-    /// The time from the first interval, or the start of the run if that is earlier, to the last, or the end of the run.
+    /// From the first interval, or the start of the run if that is earlier, to the last interval or the end of
+    /// the run.
     pub fn extent_ns(&self) -> (i64, i64) {
         let (from, until) = self.extent_ns.unwrap_or((0, 0));
         let from = from.min(0);
@@ -97,7 +93,6 @@ impl Timeline {
         self.rows.iter().flatten().map(|row| row.len() as u64).sum()
     }
 
-    /// Intervals that are not here, as too many lie around them.
     pub fn too_deep(&self) -> u64 {
         self.too_deep
     }

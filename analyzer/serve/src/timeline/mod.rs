@@ -22,40 +22,34 @@ pub use frames::{Frame, FrameError, FrameWriter, Span, frames};
 pub use lanes::{Reading, Timeline};
 pub use window::{MAX_LANES, MAX_PIXELS, WindowRequest, WindowView};
 
-/// Facts of a run, known before its rows are read.
+/// Facts of a run that are known before its rows are read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// Its label, or else its id.
     pub title: String,
-    /// Length of the recording; `None`: not recorded.
+    /// Length of the recording; `None` if not recorded.
     pub wall_ns: Option<i64>,
-    /// True of a whole run; `None`: not recorded.
+    /// `None` if not recorded.
     pub is_complete: Option<bool>,
-    /// Rows of tables with intervals.
     pub rows: u64,
-    /// Names and texts of facts.
     pub facts: Vec<(String, String)>,
-    /// Reasons for which rows may be others than those that were recorded.
     pub doubts: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneHead {
-    /// A thread, a pool of threads, or a stream of a device.
+    /// A thread, a pool of threads, or a device stream.
     pub name: String,
-    /// A stream of a device.
     pub is_device: bool,
-    /// Numbers of intervals by depth, the outermost first.
+    /// Number of intervals by depth, outermost first.
     pub depths: Vec<u64>,
 }
 
-/// The table an interval is recorded in, and its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Name of a table.
     pub table: String,
-    /// As recorded, with control characters spelled out.
+    /// As recorded, with control characters escaped.
     pub name: String,
-    /// For people; the same, if it need not be shortened.
+    /// Shortened for people; the same if it is short.
     pub shown: String,
 }

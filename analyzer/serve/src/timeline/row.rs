@@ -1,27 +1,25 @@
 //! Intervals of one lane at one depth, which do not overlap.
 
-/// Intervals to a block, and blocks to a block of blocks.
+/// Intervals per block, and blocks per block of the next level.
 const BLOCK: usize = 64;
-/// In place of a duration that stands in `long`.
+/// Marks a duration that is in `long`.
 const IS_LONG: u32 = u32::MAX;
 
-/// Intervals in order of time.
 #[derive(Debug, Default)]
 pub(super) struct Row {
     starts_ns: Vec<i64>,
     durations_ns: Vec<u32>,
     labels: Vec<u32>,
     ids: Vec<u64>,
-    /// Durations that four bytes cannot hold, by number of interval.
+    /// Durations that do not fit into four bytes, by index.
     long: Vec<(usize, i64)>,
-    /// Sum of durations before each block; differences are right even where it has wrapped.
+    /// Sum of durations before each block. Differences are right even after it wrapped.
     sums_ns: Vec<u64>,
-    /// The longest interval of each block, of each block of blocks, and so on.
+    /// Index of the longest interval in each block, by level.
     longest: Vec<Vec<u32>>,
 }
 
 impl Row {
-    /// With room for so many.
     pub(super) fn with_capacity(count: usize) -> Self {
         Self {
             starts_ns: Vec::with_capacity(count),
@@ -36,7 +34,7 @@ impl Row {
         self.starts_ns.len()
     }
 
-    /// Adds an interval that begins where the last one ended, or later; any other is refused.
+    /// Adds an interval. Returns false if it begins before the last one ends.
     pub(super) fn push(&mut self, start_ns: i64, dur_ns: i64, label: u32, id: u64) -> bool {
         let reached = self.len().checked_sub(1).map(|last| self.end_ns(last));
         let is_next = reached.is_none_or(|end_ns| end_ns <= start_ns);
@@ -54,7 +52,7 @@ impl Row {
         true
     }
 
-    /// Sums and longest intervals, once all are there.
+    /// Computes sums and longest intervals once all intervals are added.
     pub(super) fn finish(&mut self) {
         let blocks = |count: usize| (0..count).step_by(BLOCK);
         let mut sum_ns = 0_u64;
@@ -119,8 +117,7 @@ impl Row {
         self.ids[at]
     }
 
-    /// Numbers of those that are in a part of the time: they begin before its end, and end after its start or begin
-    /// there.
+    /// Range of intervals in a window: they begin before its end, and end after its start or begin there.
     pub(super) fn within(&self, from_ns: i64, until_ns: i64) -> std::ops::Range<usize> {
         let is_before = |at: usize| self.start_ns(at) < from_ns && self.end_ns(at) <= from_ns;
         let (mut first, mut high) = (0, self.len());
@@ -135,12 +132,10 @@ impl Row {
         first..self.first_from(first, until_ns)
     }
 
-    /// The first from `at` on that begins at this time or later.
     pub(super) fn first_from(&self, at: usize, time_ns: i64) -> usize {
         at + self.starts_ns[at..].partition_point(|start_ns| *start_ns < time_ns)
     }
 
-    /// Sum of durations.
     pub(super) fn sum_ns(&self, of: std::ops::Range<usize>) -> u64 {
         self.sum_before(of.end)
             .wrapping_sub(self.sum_before(of.start))
@@ -154,7 +149,7 @@ impl Row {
         })
     }
 
-    /// The largest block that begins here and ends within: the level, the intervals in it, and the longest of them.
+    /// The largest block that begins at `at` and ends by `end`: its level, size and longest interval.
     fn block(&self, at: usize, end: usize) -> (usize, usize, usize) {
         let mut found = (0, 1, at);
         let mut size = BLOCK;
@@ -168,7 +163,7 @@ impl Row {
         found
     }
 
-    /// The longest; of equals the first.
+    /// The longest interval; the first one if several are equal.
     pub(super) fn longest_of(&self, of: std::ops::Range<usize>) -> usize {
         let (mut at, mut best) = (of.start, of.start);
         while at < of.end {
@@ -181,7 +176,6 @@ impl Row {
         best
     }
 
-    /// Hands out those that last so long or longer.
     pub(super) fn each_of(
         &self,
         of: std::ops::Range<usize>,

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::refusal::Refusal;
 
-/// Spans of one lane: gap before each, duration, depth 0 or 1 by turns of rows.
+/// Intervals of one lane as (gap before, duration). Rows alternate between depth 0 and 1.
 fn timeline(rows: &[Vec<(i64, i64)>]) -> Timeline {
     let mut bytes = Vec::new();
     let mut to = FrameWriter::new(&mut bytes);

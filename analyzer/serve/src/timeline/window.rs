@@ -9,54 +9,45 @@ use super::row::Row;
 use super::{Label, LaneHead};
 use crate::refusal::Refusal;
 
-/// Pixels of a window, at most.
 pub const MAX_PIXELS: u32 = 8_192;
-/// Lanes of a window, at most.
 pub const MAX_LANES: usize = 256;
-/// Whole numbers that scripts hold exactly.
+/// Integers up to this are exact in JavaScript.
 const EXACT: u64 = 1 << 53;
 
-/// A part of the time, and the lanes that are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowRequest {
     pub from_ns: i64,
-    /// Its end, which is not part of it.
+    /// Exclusive.
     pub until_ns: i64,
-    /// Width on the screen.
     pub pixels: u32,
     pub lanes: Vec<usize>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WindowView {
-    /// Its start, from which starts are counted.
+    /// Start of the window. Other starts are relative to it.
     pub from: i64,
     pub until: i64,
-    /// Intervals that last so long or longer stand by themselves.
+    /// Intervals of at least this duration are listed individually.
     pub pixel_ns: i64,
-    /// Intervals in the window, on these lanes.
     pub spans: u64,
-    /// Tables and names that numbers stand for.
     pub labels: Vec<Label>,
-    /// One for each depth of each lane that has any.
+    /// One per depth of each lane with intervals.
     pub rows: Vec<RowView>,
 }
 
-/// Intervals of one lane at one depth.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RowView {
-    /// Number of the lane.
     pub lane: usize,
-    /// Number of intervals around it.
     pub depth: usize,
-    /// Start, duration, label and id of each that stands by itself.
+    /// Start, duration, label and id of individual intervals.
     pub spans: Vec<(i64, i64, u32, Id)>,
-    /// Start of the first, end of the last, how many, sum of their durations, label and duration of the longest, of
-    /// those that are too short to be seen by themselves.
+    /// Groups of intervals that are too short to see: start of the first, end of the last, count, sum of
+    /// durations, label and duration of the longest.
     pub merged: Vec<(i64, i64, u64, u64, u32, i64)>,
 }
 
-/// An id; as text where a script would round it.
+/// An id, as a string if a script would round it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Id(pub u64);
 
@@ -71,7 +62,7 @@ impl Serialize for Id {
 }
 
 impl Timeline {
-    /// The intervals of a part of the time.
+    /// Intervals in a window of time.
     ///
     /// # Errors
     /// The request makes no sense, or names a lane that there is not.
@@ -114,7 +105,6 @@ impl Timeline {
         Ok(made.view)
     }
 
-    /// Names and sizes of the lanes.
     pub fn lane_heads(&self) -> &[LaneHead] {
         self.heads()
     }
@@ -123,7 +113,6 @@ impl Timeline {
 struct Making<'a> {
     window: &'a WindowRequest,
     pixel_ns: i64,
-    /// Numbers of the view, by those of the run.
     labels: HashMap<u32, u32>,
     view: WindowView,
 }
@@ -168,7 +157,7 @@ impl Making<'_> {
         view.spans.push(span);
     }
 
-    /// Those of each pixel together; one that is alone in its pixel stands by itself.
+    /// Merges intervals within each pixel. One that is alone in its pixel is listed individually.
     fn merge(&mut self, row: &Row, short: std::ops::Range<usize>, view: &mut RowView) {
         let mut at = short.start;
         while at < short.end {
@@ -191,7 +180,7 @@ impl Making<'_> {
         }
     }
 
-    /// End of the pixel that a time lies in; what lies before the window belongs to the first.
+    /// End of the pixel that contains a time. Times before the window belong to its first pixel.
     fn next_pixel(&self, time_ns: i64) -> i64 {
         let pixel_ns = i128::from(self.pixel_ns);
         let from_ns = i128::from(self.window.from_ns);

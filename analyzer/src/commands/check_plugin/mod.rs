@@ -16,10 +16,10 @@ use super::search::{isolation, search};
 use super::stderr::Stderr;
 use crate::cli::PluginCheckArgs;
 
-/// Odd inputs are small: a plugin that takes longer over one has lost itself.
+/// Odd inputs are small: a plugin that takes longer than this over one hangs.
 const TIME: Duration = Duration::from_secs(30);
 
-/// Tries the plugin. A rule that is broken is exit code 1.
+/// Tries the plugin on odd inputs. Exit code 1 if it breaks a rule.
 pub fn check(
     args: &PluginCheckArgs,
     palette: Palette,

@@ -8,7 +8,6 @@ use trueno_host::plugin::Descriptor;
 use trueno_model::width::printable;
 use trueno_render::style::{Meaning, Palette};
 
-/// Number of rules that are broken.
 pub fn broken(all: &[Checked]) -> usize {
     count(all, Verdict::Broken)
 }
@@ -19,7 +18,7 @@ fn count(all: &[Checked], verdict: Verdict) -> usize {
         .count()
 }
 
-/// A line a rule, and more of those that are not kept. Writing to a string cannot fail.
+/// One line per rule, with details below a broken one. Writing to a string cannot fail.
 pub fn text(descriptor: &Descriptor, all: &[Checked], palette: Palette) -> String {
     let mut out = String::new();
     let heading = format!("{} {}", descriptor.id, descriptor.version);
@@ -70,7 +69,6 @@ pub fn text(descriptor: &Descriptor, all: &[Checked], palette: Palette) -> Strin
     out
 }
 
-/// The whole result as JSON.
 pub fn json(descriptor: &Descriptor, file: &str, all: &[Checked]) -> String {
     let value = json!({
         "plugin": descriptor.id,

@@ -24,10 +24,10 @@ use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
 use crate::commands::stdout::to_stdout;
 
-/// Unmatched kernels listed for people; JSON has all.
+/// Unmatched kernels listed in text; JSON has all.
 const MAX_LISTED: usize = 20;
 
-/// Columns of a name among them; template arguments can fill a page.
+/// Longest kernel name in that list; template arguments can fill a page.
 const MAX_NAME: usize = 60;
 
 const KERNELS: &str = "SELECT id, name, grid_x, grid_y, grid_z, block_x, block_y, block_z, \
@@ -45,8 +45,7 @@ struct Summary<'a> {
     counts: Counts,
 }
 
-/// Makes a run of `into` and the counters in a CSV; exit code 3, and no run, where no kernel
-/// gets any.
+/// Makes a run from `into` and the counters of a CSV file. Exit code 3, and no run, if no kernel gets any.
 pub(super) fn join(
     args: &ImportArgs,
     into: &Path,
@@ -129,7 +128,7 @@ fn is_same(a: &Path, b: &Path) -> bool {
     real(a).is_some_and(|a| Some(a) == real(b))
 }
 
-/// Ordinals mean something only where every kernel of the run is there.
+/// Ordinals are meaningful only if every kernel of the run was recorded.
 fn check(run: &Run, path: &Path) -> anyhow::Result<()> {
     let path = path.display();
     if !run.facts().ranks.is_empty() {
@@ -170,7 +169,6 @@ fn kernel(frame: &DataFrame, row: usize) -> Option<TracedKernel<'_>> {
     })
 }
 
-/// Writing to a string cannot fail, so the results below are dropped.
 fn text(summary: &Summary<'_>) -> String {
     let mut out = String::new();
     let (file, into, run) = (

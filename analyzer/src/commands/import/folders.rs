@@ -7,7 +7,6 @@ use trueno_import::{Error, Importer as _, Notes, Options, device_csv};
 
 use super::nsys_parquet;
 
-/// A folder that is read as one file is.
 pub(in crate::commands) enum Folder {
     /// `nsys export --type parquetdir`.
     NsysParquet,
@@ -16,7 +15,7 @@ pub(in crate::commands) enum Folder {
 }
 
 impl Folder {
-    /// What a folder is; `None`: something else.
+    /// `None` if the folder is something else.
     pub(in crate::commands) fn of(path: &Path) -> Option<Self> {
         if nsys_parquet::recognises(path) {
             return Some(Self::NsysParquet);
@@ -24,7 +23,6 @@ impl Folder {
         device_csv::set_in(path).map(Self::DeviceCsv)
     }
 
-    /// Name of its format.
     pub(in crate::commands) fn format(&self) -> &'static str {
         match self {
             Self::NsysParquet => nsys_parquet::NAME,
@@ -47,7 +45,6 @@ impl Folder {
     }
 }
 
-/// Returns whether a folder is read as one file is.
 pub(in crate::commands) fn recognises(path: &Path) -> bool {
     Folder::of(path).is_some()
 }

@@ -16,37 +16,32 @@ use super::summary::Summary;
 use super::trace_files::listed;
 use crate::commands::stderr::Stderr;
 
-/// Traces of one process lie no further apart: a number of a process is used again.
+/// Traces of one process are at most this far apart. Beyond it, an equal process id is a reused one.
 const MAX_PAUSE_NS: i64 = 3_600_000_000_000;
 const HINT: &str = "hint: say which file is which rank with `trueno-analyze import … --ranks N,…`";
 
-/// The files, and how they are to be read.
 pub(in crate::commands) struct JobInput<'a> {
     pub(in crate::commands) files: &'a [PathBuf],
-    /// Ranks of the files, in their order; empty: as the files say.
+    /// Ranks of the files, in their order. If empty, they are detected.
     pub(in crate::commands) ranks: &'a [u32],
-    /// Label of all ranks; `None`: the name of each file.
+    /// Label of all ranks; `None` uses the name of each file.
     pub(in crate::commands) label: Option<&'a str>,
     pub(in crate::commands) format: Option<&'a str>,
     pub(in crate::commands) options: &'a Options,
-    /// Leave out files that cannot be read, with a warning.
     pub(in crate::commands) is_lenient: bool,
 }
 
-/// A run that was made of one file, or of several of one process.
 pub(in crate::commands) struct Member {
-    /// `None`: it is the whole run.
+    /// `None` if it is the whole run.
     pub(in crate::commands) rank: Option<u32>,
     pub(in crate::commands) summary: Summary,
 }
 
 pub(in crate::commands) struct Made {
     pub(in crate::commands) members: Vec<Member>,
-    /// What the files were taken for, in words.
     pub(in crate::commands) text: String,
 }
 
-/// The reason why a file has its rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RankSource {
     Given,
@@ -55,7 +50,6 @@ enum RankSource {
     Place,
 }
 
-/// What is known of a file about its place in the job.
 #[derive(Clone, Debug, Default)]
 struct Clues {
     file: String,
@@ -64,39 +58,30 @@ struct Clues {
     world_size: Option<u32>,
     processes: BTreeSet<u64>,
     extent_ns: Option<(i64, i64)>,
-    /// Hash of the file; empty: not known.
+    /// Hash of the file; empty if unknown.
     id: String,
 }
 
-/// Files that become one run.
 #[derive(Debug, PartialEq, Eq)]
 struct Group {
     rank: u32,
     source: RankSource,
-    /// Numbers of the files, in the order of their times.
+    /// Indices of the files, in order of time.
     members: Vec<usize>,
 }
 
-/// Files on the way to a job: each is imported alone first, as only its run says which rank it is.
+/// A job being imported. Each file is imported alone first, because only its run says which rank it is.
 struct Making<'a> {
     input: &'a JobInput<'a>,
     work: &'a Path,
-    /// Place where the run will be.
     shown: &'a Path,
     stderr: &'a Stderr,
     paths: Vec<&'a Path>,
-    /// Ranks by the names of the files.
     named: Vec<Option<u32>>,
-    /// Numbers of files, with what became of them.
     imported: Vec<(usize, Imported)>,
-    /// Ranks whose files could not be read.
     lost: Vec<u32>,
 }
 
-/// Imports the files into `work`, which is not there yet. `shown` is where the run will be.
-///
-/// # Errors
-/// A file cannot be read, or none can if [`JobInput::is_lenient`]; two files would be the same rank.
 pub(in crate::commands) fn import(
     input: &JobInput<'_>,
     work: &Path,
@@ -169,12 +154,11 @@ impl Making<'_> {
         }
     }
 
-    /// Tells a run from a job: what is lost, or has a rank that was given, is of a job.
+    /// Whether this is one run and not a job. With lost files or explicit ranks it is a job.
     fn is_one_run(&self, groups: &[Group]) -> bool {
         groups.len() == 1 && self.lost.is_empty() && self.input.ranks.is_empty()
     }
 
-    /// Puts the run of each group in its place.
     fn members(&self, groups: &[Group]) -> anyhow::Result<Vec<Member>> {
         let mut members = Vec::new();
         for group in groups {
@@ -201,7 +185,6 @@ impl Making<'_> {
         Ok(members)
     }
 
-    /// The run of a group: that of its file, or one that is made of all its files.
     fn one_run(&self, group: &Group, place: &Path) -> anyhow::Result<Summary> {
         if let [one] = group.members.as_slice() {
             return Ok(self.imported[*one].1.summary.clone());
@@ -217,7 +200,6 @@ impl Making<'_> {
     }
 }
 
-/// Makes the files of a run's folder those of the folder around it.
 fn lift(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -226,7 +208,7 @@ fn lift(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::remove_dir(from)
 }
 
-/// Writes which ranks the job has, so that each report names those that are missing.
+/// Records which ranks the job has, so that each report names missing ones.
 fn expect(work: &Path, ranks: BTreeSet<u32>) -> anyhow::Result<()> {
     let run = json!({
         "format": {"name": FORMAT_NAME, "major": FORMAT_MAJOR, "minor": FORMAT_MINOR},
@@ -259,7 +241,7 @@ impl Clues {
         }
     }
 
-    /// What a trace says itself: Kineto in `distributedInfo`.
+    /// Reads what a trace says itself: Kineto in `distributedInfo`.
     fn stated(file: &str, run: &RunJson) -> Self {
         let number = |name: &str| {
             let key = format!("trace.distributedInfo.{name}");
@@ -287,7 +269,7 @@ impl Clues {
     }
 }
 
-/// Puts files together that are of one process; each group has a rank of its own.
+/// Groups files of one process. Each group has a distinct rank.
 fn group(files: &[Clues], given: &[u32], stderr: &Stderr) -> anyhow::Result<Vec<Group>> {
     if given.is_empty() {
         check_sizes(files)?;
@@ -364,7 +346,7 @@ fn check_sizes(files: &[Clues]) -> anyhow::Result<()> {
     );
 }
 
-/// Refuses traces that state no rank and lie hours apart: these are no job.
+/// Rejects traces that state no rank and are hours apart: they are not one job.
 fn check_times(files: &[Clues], silent: &[usize]) -> anyhow::Result<()> {
     let timed = silent.iter().filter_map(|number| {
         let file = &files[*number];
@@ -403,7 +385,6 @@ fn both(files: &[Clues], first: usize, second: usize, rank: u32, source: RankSou
     )
 }
 
-/// Leaves out files that are copies of others.
 fn drop_copies(files: &[Clues], numbers: &mut Vec<usize>, stderr: &Stderr) {
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     numbers.retain(|number| {
@@ -420,7 +401,7 @@ fn drop_copies(files: &[Clues], numbers: &mut Vec<usize>, stderr: &Stderr) {
     });
 }
 
-/// The files in the order of their times, if they are of one process that recorded one after the other.
+/// Sorts the files by time, if one process recorded them one after the other.
 fn one_process(files: &[Clues], numbers: &[usize]) -> Option<Vec<usize>> {
     if numbers.len() < 2 {
         return Some(numbers.to_vec());
@@ -440,7 +421,6 @@ fn one_process(files: &[Clues], numbers: &[usize]) -> Option<Vec<usize>> {
     is_one.then(|| timed.into_iter().map(|(_, number)| number).collect())
 }
 
-/// What the files were taken for.
 fn words(groups: &[Group], files: &[Clues], is_one_run: bool) -> String {
     let count: usize = groups.iter().map(|group| group.members.len()).sum();
     let traces = match count {
@@ -497,7 +477,6 @@ mod tests {
         }
     }
 
-    /// A trace without a rank, of process 50.
     fn part(name: &str, named: Option<u32>, extent_ns: (i64, i64)) -> Clues {
         Clues {
             file: name.to_owned(),

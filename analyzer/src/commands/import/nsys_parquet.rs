@@ -26,13 +26,10 @@ use trueno_import::nsys::processes::{Process, device_processes};
 use trueno_import::nsys::source::{Scan, Source, Value, Visit, is_timed};
 use trueno_import::{Error, Notes, Options};
 
-/// Name of the format, as it is shown.
 pub(crate) const NAME: &str = "nsys-parquet";
 
-/// First part of the names of tables of GPU work.
 const ACTIVITIES: &str = "CUPTI_ACTIVITY";
 
-/// A folder of tables.
 struct Tables {
     tables: BTreeMap<String, Table>,
 }
@@ -44,18 +41,17 @@ struct Table {
     rows: u64,
 }
 
-/// Tells whether a folder holds Parquet files; whether they are an export, [`import`] finds out.
+/// Whether a folder holds Parquet files. [`import`] finds out whether they are an export.
 pub(crate) fn recognises(folder: &Path) -> bool {
     !files(folder).is_empty()
 }
 
-/// Length of all its files.
 pub(crate) fn bytes(folder: &Path) -> u64 {
     let lengths = files(folder).into_values().map(fs::metadata);
     lengths.flatten().map(|file| file.len()).sum()
 }
 
-/// Reads an export; returns the length of the run.
+/// Reads an export. Returns the length of the run.
 ///
 /// # Errors
 /// Not an export, a table of it is damaged and [`Options::partial`] is not asked for, or the run cannot be written.
@@ -75,7 +71,7 @@ pub fn import(
     import_source(&mut tables, (folder, bytes), options, into, notes, progress)
 }
 
-/// The processes of an export that ran kernels, in order of their first device.
+/// The processes in an export that ran kernels, in order of their first device.
 ///
 /// # Errors
 /// It cannot be read.
@@ -83,7 +79,6 @@ pub(crate) fn processes(folder: &Path, options: &Options) -> Result<Vec<Process>
     device_processes(&mut Tables::open(folder, options, &mut Notes::default())?)
 }
 
-/// Files by name of table.
 fn files(folder: &Path) -> BTreeMap<String, PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries
@@ -124,7 +119,6 @@ impl Tables {
         Ok(Self { tables })
     }
 
-    /// The rows of a scan, whose columns are then called by their numbers.
     fn ordered(&self, scan: &Scan) -> Result<Ordered, String> {
         let Some(table) = self.tables.get(&scan.table) else {
             return Err("there is no such table".to_owned());
@@ -275,18 +269,17 @@ fn earliest_of(frame: &DataFrame) -> Result<Option<i64>, String> {
     })
 }
 
-/// A place in the rows of one scan.
 struct Cursor<'s> {
     table: &'s str,
     rows: Option<Ordered>,
     frame: DataFrame,
-    /// First column of the frame; what is no time holds up nothing.
+    /// First column of the frame. Values that are not a time sort first.
     times: Vec<i64>,
     at: usize,
 }
 
 impl Cursor<'_> {
-    /// Goes on to the next window when this one is at its end; what is damaged.
+    /// Loads the next window if this one is used up. Returns a description of any damage.
     fn refill(&mut self) -> Option<String> {
         while self.at >= self.times.len() {
             (self.at, self.times) = (0, Vec::new());
@@ -324,7 +317,6 @@ impl Cursor<'_> {
     }
 }
 
-/// The value as sqlite would have kept it.
 fn value(value: AnyValue<'_>) -> Value<'_> {
     match value {
         AnyValue::Null => Value::Null,
@@ -347,7 +339,7 @@ fn value(value: AnyValue<'_>) -> Value<'_> {
     }
 }
 
-/// Texts without the mark that says so come as bytes.
+/// Strings in columns not marked as text arrive as bytes.
 fn text_or_blob(bytes: &[u8]) -> Value<'_> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::Text(Cow::Borrowed(text)),

@@ -9,16 +9,14 @@ use super::job::Member;
 use super::single::{self, Input};
 use crate::commands::stderr::Stderr;
 
-/// A part of a file.
 pub(in crate::commands) struct Part<'f> {
     pub(in crate::commands) file: &'f Path,
-    /// `None`: its place among the parts.
+    /// `None` uses its index among the parts.
     pub(in crate::commands) rank: Option<u32>,
-    /// Those that read this part alone.
     pub(in crate::commands) options: Options,
 }
 
-/// Imports the parts into `work`, a folder that is there. `shown` is where the run will be.
+/// Imports the parts into the existing folder `work`. `shown` is the run's final path, for messages.
 ///
 /// # Errors
 /// A part cannot be read, or two would be the same rank.

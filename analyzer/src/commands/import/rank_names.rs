@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Words before a rank's number, most telling first.
+/// Words before a rank's number, most specific first.
 const WORDS: [&str; 9] = [
     "global_rank",
     "rank",
@@ -15,13 +15,13 @@ const WORDS: [&str; 9] = [
     "proc",
     "host",
 ];
-/// Ranks are below this.
+/// Exclusive upper limit for a rank.
 const MAX_RANK: u32 = 1 << 16;
 
-/// The ranks of files by their names, or by those of the folders they lie in; `None`: a name has none.
+/// Ranks of files by their names, or by the names of their folders; `None` where a name has none.
 ///
-/// `rank0.json`, `worker-1.pt.trace.json` and `rank_2/trace.json` say it by a word. Names of which all have numbers at
-/// one place, and nothing else that differs, are numbered by these if they are 0, 1, 2 and so on.
+/// In `rank0.json`, `worker-1.pt.trace.json` and `rank_2/trace.json` a word precedes the number. Names that differ
+/// only in a number at one position are numbered by it if the numbers are 0, 1, 2 and so on.
 pub(super) fn by_names(paths: &[&Path]) -> Vec<Option<u32>> {
     let by_word: Vec<Option<u32>> = paths.iter().map(|path| by_word(path)).collect();
     if by_word.iter().any(Option::is_some) {
@@ -38,8 +38,8 @@ fn by_word(path: &Path) -> Option<u32> {
     })
 }
 
-/// The number behind a word that begins a name or stands behind another character than a letter: `rank0`, `rank-0`,
-/// `rank_0`, `rank=0`, `rank[0]`.
+/// The number after `word`, as in `rank0`, `rank-0`, `rank_0`, `rank=0` or `rank[0]`. The word must not follow a
+/// letter.
 fn number_behind(name: &str, word: &str) -> Option<u32> {
     name.match_indices(word).find_map(|(at, _)| {
         if name[..at].ends_with(|c: char| c.is_ascii_alphabetic()) {
@@ -54,7 +54,6 @@ fn number_behind(name: &str, word: &str) -> Option<u32> {
     })
 }
 
-/// Numbers at the one place where the names differ.
 fn by_position(paths: &[&Path]) -> Option<Vec<u32>> {
     let names: Option<Vec<&str>> = paths.iter().map(|path| path.to_str()).collect();
     let names = names.filter(|names| names.len() > 1)?;

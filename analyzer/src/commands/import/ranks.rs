@@ -32,7 +32,7 @@ struct Rank {
     summary: Summary,
 }
 
-/// Imports files as one job, or each process of them as a rank.
+/// Imports several files as one job, or each process in them as a rank.
 pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     let output = Staging::new(&args.output, args.overwrite, "importing")?;
     let members = if args.by_process {
@@ -43,7 +43,6 @@ pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     finish(args, output, &members, stderr)
 }
 
-/// The ranks of one file that holds several.
 pub(super) fn import_merged(
     args: &ImportArgs,
     ranks: &[(u32, String)],
@@ -123,7 +122,7 @@ fn check_count(args: &ImportArgs, count: usize, what: &str) -> anyhow::Result<()
     );
 }
 
-/// Files as the ranks that they say, or as one run.
+/// Imports each file as the rank that it states, or all as one run.
 fn import_files(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Result<Vec<Member>> {
     let (mut files, mut label, mut is_lenient) = (Vec::new(), None, args.partial);
     for path in &args.files {
@@ -155,7 +154,7 @@ fn import_files(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Resu
     Ok(made.members)
 }
 
-/// Each process of each file as a rank of its own, or each rank of files that hold several.
+/// Imports each process in the files as a rank, or each rank of files that hold several.
 fn import_parts(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Result<Vec<Member>> {
     args.files.iter().try_for_each(|file| single::check(file))?;
     fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
@@ -177,7 +176,6 @@ fn import_parts(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Resu
 }
 
 impl All {
-    /// Writing to a string cannot fail, so the results below are dropped.
     fn text(&self) -> String {
         let mut out = String::new();
         for rank in &self.ranks {

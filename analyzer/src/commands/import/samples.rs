@@ -38,19 +38,17 @@ struct Summary {
     into: String,
     run: String,
     samples: u64,
-    /// Stretches in which a thread did not run.
     waits: u64,
-    /// Threads that did not record themselves.
+    /// Threads that only the samples have.
     threads_added: u64,
     left_out: BTreeMap<String, u64>,
 }
 
-/// True for a run directory, which no tool writes.
 pub(super) fn is_run(file: &Path) -> bool {
     file.join("run.json").is_file()
 }
 
-/// Makes a run of `into` and the samples of another one; exit code 3, and no run, where none belongs to it.
+/// Makes a run from `into` and the samples of another run. Exit code 3, and no run, if no sample belongs to it.
 pub(super) fn join(
     args: &ImportArgs,
     into: &Path,
@@ -140,7 +138,7 @@ pub(super) fn join(
     })
 }
 
-/// An id that no row has, nor one after it.
+/// An id that no row has; the ids after it are free as well.
 fn free_id(run: &Run, path: &Path) -> anyhow::Result<u64> {
     let context = run.sql_context()?;
     let mut free = 1;
@@ -163,7 +161,7 @@ fn free_id(run: &Run, path: &Path) -> anyhow::Result<u64> {
     Ok(free)
 }
 
-/// Checks that both are of one machine, and gives the time to be added to those of samples.
+/// Checks that both runs are of one machine. Returns the nanoseconds to add to times of the samples.
 fn check((run, into): (&Run, &Path), (sampled, file): (&Run, &Path)) -> anyhow::Result<i64> {
     let rows = |run: &Run, table: &str| {
         let tables = &run.facts().tables;

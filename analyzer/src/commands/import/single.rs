@@ -20,31 +20,25 @@ use super::trace_files::listed;
 use crate::commands::import::nsys_parquet;
 use crate::commands::stderr::Stderr;
 
-/// What is to be imported, and how.
 pub(in crate::commands) struct Input<'a> {
-    /// One file or folder; or several traces of one process, in the order of their times.
+    /// One file or folder, or several traces of one process in order of time.
     pub(in crate::commands) files: &'a [&'a Path],
-    /// Label of the run; `None`: the name of the first file, unless it states one.
+    /// Label of the run; `None` uses the one in the file, or else the name of the first file.
     pub(in crate::commands) label: Option<&'a str>,
-    /// Name of the format; `None`: as it is detected.
+    /// `None` detects the format.
     pub(in crate::commands) format: Option<&'a str>,
     pub(in crate::commands) options: &'a Options,
 }
 
-/// What became of it.
 pub(in crate::commands) struct Imported {
     pub(in crate::commands) summary: Summary,
-    /// What its `run.json` says.
     pub(super) run: RunJson,
-    /// See [`Notes::processes`].
     pub(super) processes: BTreeSet<u64>,
-    /// See [`Notes::host_processes`].
     pub(super) host_processes: BTreeSet<u64>,
-    /// See [`Notes::extent_ns`].
     pub(super) extent_ns: Option<(i64, i64)>,
 }
 
-/// Reads files into a run at `work`. `shown` is where the run will be.
+/// Imports files into a run at `work`. `shown` is the run's final path, for messages.
 pub(in crate::commands) fn import(
     input: &Input<'_>,
     work: &Path,
@@ -121,8 +115,8 @@ pub(in crate::commands) fn import(
     })
 }
 
-/// Options of the parts that become ranks: of an export of Nsight Systems one a process that ran kernels, of a trace one a
-/// process with rows. `aside` is a folder that may be made to find them.
+/// Options of the parts that become ranks: each process that ran kernels in an export of Nsight Systems, or each
+/// process with rows in a trace. `aside` is a folder that may be created to find them.
 pub(super) fn of_processes(
     file: &Path,
     options: &Options,
@@ -178,7 +172,7 @@ pub(super) fn of_processes(
     Ok(parts)
 }
 
-/// The ranks that a tool merged into one file, each with its options.
+/// The ranks that a tool merged into one file, with options that select each.
 pub(in crate::commands) fn parts_of_ranks(
     ranks: &[(u32, String)],
     options: &Options,
@@ -193,7 +187,7 @@ pub(in crate::commands) fn parts_of_ranks(
     parts.collect()
 }
 
-/// A file, or a folder whose files are the tables of one export.
+/// Checks that a path is a file, or a folder whose files are the tables of one export.
 pub(super) fn check(path: &Path) -> anyhow::Result<()> {
     let name = path.display();
     let found = fs::metadata(path).with_context(|| format!("{name}: cannot be read"))?;
@@ -213,7 +207,6 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Bytes of the files, on a terminal only.
 fn bar(files: &[&Path], stderr: &Stderr) -> ProgressBar {
     if !io::stderr().is_terminal() || stderr.is_quiet() {
         return ProgressBar::hidden();

@@ -19,7 +19,6 @@ pub(in crate::commands) struct Summary {
     pub(in crate::commands) counts: Counts,
 }
 
-/// Counts of records by outcome.
 #[derive(Clone, Serialize)]
 pub(in crate::commands) struct Counts {
     read: BTreeMap<String, u64>,
@@ -72,7 +71,6 @@ impl Counts {
 }
 
 impl Summary {
-    /// Writing to a string cannot fail, so the result below is dropped.
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         let (file, format, run) = (printable(&self.file), self.format, printable(&self.run));

@@ -13,39 +13,32 @@ use trueno_model::width::printable;
 
 use super::folders;
 
-/// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 8;
-/// Files that are looked at.
 const MAX_FILES: usize = 20_000;
-/// Formats of profilers' traces, the more telling of two last. Other formats beside them are logs and listings; JAX writes
-/// a profile and, with less in it, a trace for Chrome.
+/// Formats of profilers' traces, the most detailed last. Files of other formats next to them are logs and listings.
+/// JAX writes a profile and a less detailed trace for Chrome.
 const PREFERRED: [&str; 4] = ["perfetto", "kineto", "nsys-sqlite", "xplane"];
-/// Names in a message.
 const MAX_NAMED: usize = 5;
 
-/// What a folder holds.
 #[derive(Debug, Default)]
 pub(in crate::commands) struct TraceFiles {
-    /// Traces of one format, by path.
     pub(in crate::commands) traces: Vec<PathBuf>,
-    /// Other files, relative to the folder.
     skipped: Vec<PathBuf>,
-    /// Run directories, relative to the folder.
     runs: Vec<PathBuf>,
-    /// How to unpack the first file that is packed.
+    /// How to unpack the first archive, if there is one.
     why: Option<String>,
 }
 
-/// Tells a folder that may hold traces: it is no run, and no export that is one folder.
+/// Whether a folder may hold traces: it is neither a run nor an export that consists of a folder.
 pub(in crate::commands) fn may_hold_traces(folder: &Path) -> bool {
     folder.is_dir() && !is_run(folder) && !folders::recognises(folder)
 }
 
 impl TraceFiles {
-    /// Looks for traces in a folder and the folders in it.
+    /// Searches a folder and its subfolders for traces.
     ///
     /// # Errors
-    /// The folder cannot be read, or holds no trace.
+    /// The folder cannot be read, or contains no trace.
     pub(in crate::commands) fn find(folder: &Path) -> anyhow::Result<Self> {
         let mut found = Self::default();
         let mut files = Vec::new();
@@ -89,7 +82,6 @@ impl TraceFiles {
         Ok(found)
     }
 
-    /// Files that may be traces, and folders that are runs.
     fn list(
         &mut self,
         root: &Path,
@@ -121,7 +113,7 @@ impl TraceFiles {
         Ok(())
     }
 
-    /// Found, expected, next step.
+    /// Error text: what was found, what was expected, what to do next.
     fn nothing(&self, folder: &Path) -> String {
         let shown = printable(&folder.display().to_string()).into_owned();
         if let [first, ..] = self.runs.as_slice() {
@@ -143,7 +135,6 @@ impl TraceFiles {
         )
     }
 
-    /// The files that were passed over, in words.
     pub(in crate::commands) fn skipped(&self) -> Option<String> {
         let names = self.skipped.iter().map(|path| path.display().to_string());
         let names: Vec<String> = names.collect();
@@ -156,7 +147,6 @@ impl TraceFiles {
     }
 }
 
-/// The first of some names, and how many there are more.
 pub(in crate::commands) fn listed(names: &[String]) -> String {
     let shown = names.len().min(MAX_NAMED);
     let more = match names.len() - shown {

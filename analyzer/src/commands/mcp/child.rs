@@ -20,19 +20,16 @@ use super::command_line;
 use crate::cli::PluginArgs;
 use crate::commands::child_process::end_with_this_thread;
 
-/// Bytes of an answer that are read: far more than are shown, so that rows can be counted.
+/// Limit on bytes read of an answer: far more than are shown, so that rows can be counted.
 const MAX_BYTES: u64 = 64 << 20;
-/// Lines of standard error that are kept.
 const MAX_LINES: usize = 200;
-/// Time in which a child that was asked to end removes what it was making.
+/// Time that a child has after a request to stop to remove its partial output.
 const GRACE: Duration = Duration::from_secs(2);
 const OFTEN: Duration = Duration::from_millis(2);
 
-/// Children of this program.
 pub(super) struct Children {
     program: PathBuf,
     flags: Vec<OsString>,
-    /// Flags of those that load plugins.
     plugins: Vec<OsString>,
 }
 
@@ -79,15 +76,12 @@ impl Program for Children {
     }
 }
 
-/// News of a child.
 enum Event {
-    /// All it wrote, or as much as is read.
+    /// Its output, cut at [`MAX_BYTES`]; true if it was cut.
     Written(io::Result<(Vec<u8>, bool)>),
-    /// Nobody waits for it.
     Stop,
 }
 
-/// Asks for the end of a child that nobody waits for.
 struct StopOnDrop(Sender<Event>);
 
 impl Drop for StopOnDrop {
@@ -97,7 +91,6 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Words of a child on standard error.
 #[derive(Default)]
 struct Said {
     warnings: Vec<String>,
@@ -149,11 +142,9 @@ fn run(
     })
 }
 
-/// A child that ends with the value.
 struct Running(Child);
 
 impl Running {
-    /// Its status, once it has ended.
     fn end_by(&mut self, until: Instant) -> Option<ExitStatus> {
         loop {
             match self.0.try_wait() {
@@ -194,7 +185,6 @@ fn read(from: Option<impl Read>) -> io::Result<(Vec<u8>, bool)> {
     Ok((bytes, is_cut))
 }
 
-/// Passes steps on, and keeps the rest.
 fn listen(from: Option<impl Read>, steps: &Steps) -> Said {
     let mut said = Said::default();
     let Some(from) = from else { return said };
@@ -225,7 +215,6 @@ fn listen(from: Option<impl Read>, steps: &Steps) -> Said {
     said
 }
 
-/// The words of a child that has no answer.
 fn why(said: Said, status: Option<ExitStatus>) -> String {
     let ended = match status.and_then(|status| status.signal()) {
         Some(signal) => format!("the analysis was ended by signal {signal}"),

@@ -11,7 +11,8 @@ use trueno_mcp::Request;
 
 use crate::cli::PluginArgs;
 
-/// The arguments that answer a request. The command ends by itself a little after the limit, if nobody ends it before.
+/// Arguments of the command that answers a request. The command ends by itself a little after the limit if it was
+/// not stopped before.
 pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration) -> Vec<OsString> {
     let mut line = Line(Vec::new());
     match request {
@@ -69,7 +70,6 @@ pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration
     line.0
 }
 
-/// The flags that say the same of plugins.
 pub(super) fn plugin_flags(args: &PluginArgs) -> Vec<OsString> {
     let mut line = Line(Vec::new());
     for file in &args.plugin_files {

@@ -16,10 +16,9 @@ use self::child::Children;
 use super::stderr::Stderr;
 use crate::cli::McpArgs;
 
-/// Time of a call where no other is given: clients themselves wait for a minute or several.
+/// Default time limit of a call. Clients wait for a minute or several.
 const DEFAULT_TIME: Duration = Duration::from_secs(120);
 
-/// Serves until the client closes standard input.
 pub(super) fn mcp(args: &McpArgs, no_cache: bool, stderr: &Stderr) -> anyhow::Result<u8> {
     let here = [PathBuf::from(".")];
     let roots = match args.roots.as_slice() {

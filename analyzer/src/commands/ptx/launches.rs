@@ -9,7 +9,7 @@ use trueno_graph::Launch;
 use trueno_model::units::{NOT_MEASURED, Unit, duration, show};
 use trueno_model::{Cell, width};
 
-/// Sums are over the rows whose times are those of their work.
+/// Sums only rows that measure the work itself, not a bound on it.
 const SQL: &str = "
 SELECT name, ptx_hash, grid_x, grid_y, grid_z, block_x, block_y, block_z, smem_static, smem_dynamic, registers,
   COUNT(*) AS launches,
@@ -32,7 +32,7 @@ pub(super) struct Alike {
     max_ns: Option<i64>,
 }
 
-/// Launches, those that took longest first.
+/// Launches, the longest total time first.
 #[derive(Clone, Default)]
 pub(super) struct Launches(pub(super) Vec<Alike>);
 
@@ -105,7 +105,7 @@ impl Launches {
         self.0.iter().map(row).collect()
     }
 
-    /// A line for all, then one for each; every line begins with `lead`.
+    /// A line for all launches, then one for each. Every line begins with `lead`.
     pub(super) fn table(&self, lead: &str) -> String {
         let mut out = String::new();
         let number = |value: u64| show(Cell::U64(value), Unit::None);

@@ -18,23 +18,17 @@ struct Source {
     launches: u64,
 }
 
-/// All sources, by hash.
 pub(super) struct Sources(BTreeMap<String, Source>);
 
-/// Meaning of a text.
 pub(super) enum Found {
-    /// The source with this hash.
     One(String),
-    /// Ambiguous: one of these.
     Several(Vec<String>),
-    /// A kernel without a source.
     NoSource,
-    /// No match; these are close.
     Nothing(Vec<String>),
 }
 
 impl Sources {
-    /// Those of the table `ptx`, and those that only launches name.
+    /// Reads the table `ptx`, and the hashes that only launches have.
     pub(super) fn read(database: &Database, launches: &Launches) -> Result<Sources, QueryError> {
         let sql = "SELECT CAST(hash AS VARCHAR) AS hash, CAST(name AS VARCHAR) AS name, source_bytes FROM ptx";
         let frame = collect(database, sql)?;
@@ -61,7 +55,7 @@ impl Sources {
         self.0.is_empty()
     }
 
-    /// A name comes before the beginning of a hash: `add` is both.
+    /// Looks up a name or the beginning of a hash. A name wins: `add` is both.
     pub(super) fn find(&self, which: &str, launches: &Launches) -> Found {
         let kernels = launches.0.iter().filter(|alike| alike.kernel == which);
         let mut hashes: BTreeSet<String> = kernels

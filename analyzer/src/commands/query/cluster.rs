@@ -18,7 +18,6 @@ use crate::commands::cluster::{Ended, program};
 use crate::commands::parquet::write_tables;
 use crate::commands::stderr::Stderr;
 
-/// A cluster that reads the tables of a job.
 pub(super) struct Cluster<'a> {
     url: &'a str,
     folder: PathBuf,
@@ -30,11 +29,11 @@ pub(super) struct Cluster<'a> {
 }
 
 impl<'a> Cluster<'a> {
-    /// The cluster of a query, with the tables that its machines see; they are made where there are none. `None`: the
-    /// query is answered here.
+    /// The cluster of a query and the tables that its machines read, which are created if they are missing.
+    /// `None` if the query runs locally.
     ///
     /// # Errors
-    /// There is no folder for tables, or they are of another job; they cannot be made.
+    /// There is no folder for tables; they are of another job, or cannot be created.
     pub(super) fn open(
         args: &'a QueryArgs,
         run: &Run,
@@ -80,7 +79,6 @@ impl<'a> Cluster<'a> {
         }))
     }
 
-    /// Refuses a table that is computed from all rows.
     pub(super) fn refuse(&self, table: &str) -> anyhow::Result<()> {
         bail!(
             "--engine {}: {table} is computed from the rows of all tables, here (hint: without --engine)",
@@ -88,7 +86,6 @@ impl<'a> Cluster<'a> {
         )
     }
 
-    /// Rows of a query, over what the cluster reads for it.
     pub(super) fn collect(&self, database: &Database, sql: &str) -> anyhow::Result<DataFrame> {
         for division in [Division::Groups, Division::Rows] {
             let divided = database.divided(sql, &self.rows, division)?;
@@ -100,7 +97,6 @@ impl<'a> Cluster<'a> {
         Err(anyhow!("--engine {}: the query has no answer", self.url))
     }
 
-    /// Answers of the cluster, one a piece.
     fn answers(&self, pieces: &[Piece]) -> anyhow::Result<Vec<DataFrame>> {
         if pieces.is_empty() {
             return Ok(Vec::new());

@@ -8,10 +8,9 @@ use trueno_host::plugin::OwnOutput;
 use trueno_host::plugin::isolate::memory_of_this_machine;
 use trueno_model::exit;
 
-/// Time of a query that was given none: sums over a hundred million rows take one.
+/// Default time limit, far above what sums over a hundred million rows take.
 pub(super) const DEFAULT_TIME: Duration = Duration::from_secs(600);
 
-/// Ends the command in words after this time, counted from now.
 pub(super) fn end_after(time: Duration) {
     let wait = move || {
         std::thread::sleep(time);
@@ -27,8 +26,8 @@ pub(super) fn end_after(time: Duration) {
         .spawn(wait);
 }
 
-/// From now on the process may take this much more address space, or else three quarters of the machine's memory; what
-/// goes beyond ends the command in words.
+/// Limits the process to this much more address space, by default three quarters of the machine's memory. Exceeding
+/// it ends the command with an error.
 pub(super) fn limit_memory(bytes: Option<u64>) {
     const WORDS: &[u8] =
         b"error: the query needs more memory than it may take (hint: --memory SIZE)\n";
@@ -57,7 +56,6 @@ pub(super) fn limit_memory(bytes: Option<u64>) {
     }
 }
 
-/// Address space of this process.
 fn taken_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = text.split_whitespace().next()?.parse().ok()?;

@@ -2,38 +2,31 @@
 
 use crate::commands::tui::keys::Key;
 
-/// Bytes of a line; what a paste has beyond is left out.
+/// Longest line in characters. The rest of a paste is dropped.
 const MAX_LETTERS: usize = 100_000;
 
-/// State of the line.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     letters: Vec<char>,
-    /// Letters before the cursor.
     at: usize,
     history: Vec<String>,
-    /// Place in the history; its length is the line that is new.
+    /// Index in the history; its length stands for the new line.
     recalled: usize,
-    /// The new line while earlier ones are shown.
+    /// The new line while a line from the history is shown.
     kept: Vec<char>,
 }
 
-/// Result of a key.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pressed {
-    /// The line goes on.
     Edited,
-    /// It is done; a new one has begun.
     Entered(String),
-    /// Words that could stand at the cursor, where there are several.
     Candidates(Vec<String>),
-    /// Ctrl-C: away with the line.
     Dropped,
     Ended,
 }
 
 impl Line {
-    /// An empty line after those.
+    /// An empty line after this history.
     pub(super) fn new(history: Vec<String>) -> Self {
         Self {
             recalled: history.len(),
@@ -42,17 +35,15 @@ impl Line {
         }
     }
 
-    /// Lines entered so far, with those given at the start.
     pub(super) fn history(&self) -> &[String] {
         &self.history
     }
 
-    /// The line as it stands, and the letters before its cursor.
     pub(super) fn shown(&self) -> (&[char], usize) {
         (&self.letters, self.at)
     }
 
-    /// Takes a key; `words` are those that a tab completes.
+    /// Handles a key. Tab completes one of `words`.
     pub(super) fn press(&mut self, key: Key, words: &[String]) -> Pressed {
         match key {
             Key::Char(letter) if self.letters.len() < MAX_LETTERS => {
@@ -111,7 +102,7 @@ impl Line {
         self.recalled = to;
     }
 
-    /// Completes the word before the cursor as far as all words that begin with it agree.
+    /// Completes the word before the cursor up to the common prefix of all words that begin with it.
     fn complete(&mut self, words: &[String]) -> Pressed {
         let is_of_word = |letter: &&char| letter.is_alphanumeric() || matches!(letter, '_' | '.');
         let before = self.letters[..self.at].iter().rev();

@@ -36,10 +36,10 @@ use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::{NamedRun, QueryArgs, QueryFormat};
 
-/// Tables that are computed when a query names them stand behind it.
+/// A view over tables that are computed only when a query names them.
 const COMPUTED: &str = "timeline";
 
-/// Runs one query and prints its rows; without one on a terminal, those that are typed there.
+/// Runs one query and prints its rows. Without a query, starts a session if there is a terminal.
 pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     if args.sql.is_none() && io::stdin().is_terminal() && on_terminal() {
         let source = Source::open(args, None, runs, stderr)?;
@@ -70,9 +70,8 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     Ok(exit::FINE)
 }
 
-/// Columns of a table: no text is shortened unless a person reads it on a terminal, or `--width` says so.
+/// Longest text in a table. Text is shortened only on a terminal, or if `--width` is given.
 fn room(width: Option<u16>, to: &Output) -> usize {
-    /// More than any text, with room to add to it.
     const UNLIMITED: usize = usize::MAX >> 1;
     match width {
         None if !to.is_stdout() || !on_terminal() => UNLIMITED,
@@ -80,23 +79,19 @@ fn room(width: Option<u16>, to: &Output) -> usize {
     }
 }
 
-/// Runs that queries are asked of.
 struct Source<'a> {
     args: &'a QueryArgs,
     run: Run,
     database: Database,
-    /// Texts of a run have their numbers as long as its own database lives.
+    /// Other runs by name. Each has its own database, because text ids of a run are valid only there.
     others: Vec<(String, Database)>,
     runs: &'a Runs<'a>,
     stderr: &'a Stderr,
-    /// Tables of plugins that the database has by now.
     published: BTreeSet<(String, String)>,
-    /// The cluster that reads the tables.
     cluster: Option<Cluster<'a>>,
 }
 
 impl<'a> Source<'a> {
-    /// Opens the runs for one query, or for any.
     fn open(
         args: &'a QueryArgs,
         sql: Option<&str>,
@@ -122,12 +117,11 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Path of its own run, as typed.
     fn shown(&self) -> impl std::fmt::Display {
         self.args.run.display()
     }
 
-    /// Columns of a table that the database has; none where it cannot be read.
+    /// Columns of a table that is in the database; empty if it cannot be read.
     fn columns(&self, table: &str) -> Vec<String> {
         let sql = format!("SELECT * FROM \"{table}\" LIMIT 0");
         let frame = collect_in_order(&self.database, &sql);
@@ -136,7 +130,7 @@ impl<'a> Source<'a> {
         names.map(|name| name.to_string()).collect()
     }
 
-    /// Rows of a query, with what it reads of plugins.
+    /// Runs a query, after publishing the plugin tables that it reads.
     fn collect(&mut self, sql: &str) -> anyhow::Result<DataFrame> {
         let tables = tables_of(sql).unwrap_or_default();
         let mut named = tables_of_plugins(&tables);
@@ -166,7 +160,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The query as typed, or from standard input, without the semicolon at its end.
+/// The query from the command line or standard input, without the final semicolon.
 fn sql(typed: Option<&str>) -> anyhow::Result<String> {
     let sql = match typed {
         Some(sql) if sql != "-" => sql.to_owned(),
@@ -190,7 +184,6 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
     Ok(run)
 }
 
-/// Names and tables of the other runs.
 fn others(
     args: &QueryArgs,
     sql: Option<&str>,
@@ -216,7 +209,6 @@ fn others(
     Ok(others)
 }
 
-/// Plugin and name of the tables that have a dot.
 fn tables_of_plugins(tables: &BTreeSet<String>) -> BTreeSet<(String, String)> {
     let parts = tables.iter().filter_map(|table| table.split_once('.'));
     parts
@@ -224,7 +216,7 @@ fn tables_of_plugins(tables: &BTreeSet<String>) -> BTreeSet<(String, String)> {
         .collect()
 }
 
-/// Publishes the tables about names, and gives the rules.
+/// Publishes the tables about names. Returns the category rules.
 fn publish_names(
     args: &QueryArgs,
     database: &mut Database,
@@ -242,7 +234,7 @@ fn publish_names(
     Ok(rules)
 }
 
-/// Runs the plugins of those tables, and what they read, and publishes what they make.
+/// Runs the plugins of those tables and their inputs, and publishes their tables.
 fn publish(
     args: &QueryArgs,
     run: &Run,

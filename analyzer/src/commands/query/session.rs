@@ -22,14 +22,12 @@ const HELP: &str = "SELECT …;       a query, over several lines up to its semi
 .columns TABLE  its columns
 .quit           the end; so is Ctrl-D
 Tab completes names, arrows bring earlier lines back.";
-/// Lines of the history that are kept.
 const MAX_HISTORY: usize = 1_000;
 const KEYWORDS: [&str; 24] = [
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "BY", "LIMIT", "JOIN", "LEFT", "ON", "AS", "AND",
     "OR", "NOT", "NULL", "DESC", "HAVING", "DISTINCT", "COUNT", "SUM", "AVG", "MIN", "MAX", "WITH",
 ];
 
-/// Answers queries until the user leaves.
 pub(super) fn session(mut source: Source<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let (width, top) = (source.args.width, source.args.top);
     let file = history_file();
@@ -94,15 +92,14 @@ pub(super) fn session(mut source: Source<'_>, stderr: &Stderr) -> anyhow::Result
     Ok(exit::FINE)
 }
 
-/// Outcome of a line.
 enum Read {
     Text(String),
-    /// The line and all before it of its statement.
+    /// Discards the line and the earlier lines of its statement.
     Dropped,
     End,
 }
 
-/// Reads a line. What is typed beyond it waits in `typed`.
+/// Reads a line. Keys typed beyond its end stay in `typed`.
 fn read(
     line: &mut Line,
     words: &[String],
@@ -142,7 +139,7 @@ fn read(
     }
 }
 
-/// Modes of the terminal before a line was read, which come back with its end.
+/// Terminal modes to restore when the line has been read.
 struct Raw(libc::termios);
 
 impl Drop for Raw {
@@ -155,7 +152,6 @@ fn say(text: &str) -> io::Result<()> {
     to_stdout(text.as_bytes())
 }
 
-/// Draws the line, of a long one the part around the cursor.
 fn show(prompt: &str, line: &Line) -> io::Result<()> {
     let (letters, at) = line.shown();
     let room = page_width(None).saturating_sub(prompt.len() + 1).max(1);
@@ -170,7 +166,7 @@ fn show(prompt: &str, line: &Line) -> io::Result<()> {
     ))
 }
 
-/// Words that a tab completes: tables, their columns, and words of SQL.
+/// Words for tab completion: tables, their columns, and SQL keywords.
 fn words(source: &Source<'_>) -> Vec<String> {
     let tables: Vec<String> = source.database.table_names().map(str::to_owned).collect();
     let mut words: Vec<String> = KEYWORDS.map(str::to_owned).to_vec();

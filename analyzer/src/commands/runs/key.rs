@@ -9,8 +9,8 @@ use trueno_engine::run::add_content;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Key of the run that files become: a hash of its name, of their names below `root`, of their content, and of this
-/// program.
+/// Cache key of an imported run: a hash of its name, the file names below `root`, their content, and this program's
+/// build.
 pub(super) fn of(name: &Path, root: &Path, files: &[PathBuf]) -> io::Result<String> {
     let mut hash = Xxh3::new();
     hash.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -32,7 +32,7 @@ fn add_name(name: &Path, hash: &mut Xxh3) {
     hash.update(&name.len().to_le_bytes());
 }
 
-/// Length and time of the executable; 0 where they cannot be had.
+/// Size and modification time of the executable; 0 if unknown.
 fn build() -> u128 {
     let of_executable = || -> io::Result<u128> {
         let found = fs::metadata(std::env::current_exe()?)?;
@@ -43,7 +43,7 @@ fn build() -> u128 {
     of_executable().unwrap_or(0)
 }
 
-/// The files right in a folder, by name.
+/// Files directly in a folder, sorted by name.
 pub(super) fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -24,18 +24,18 @@ use super::import::summary::Summary;
 use super::import::trace_files::listed;
 use super::stderr::Stderr;
 
-/// The one way from a path to a run.
+/// Opens every path that a command reads as a run.
 pub(super) struct Runs<'a> {
     stderr: &'a Stderr,
     is_cached: bool,
-    /// What came over standard input. Goes before the store it lies in.
+    /// File with the content of standard input. Dropped before the store that holds it.
     standard_input: OnceCell<Aside>,
-    /// Imported runs; opened by the first file that is none.
+    /// Cache of imported runs, opened on the first import.
     store: OnceCell<Store>,
 }
 
 impl<'a> Runs<'a> {
-    /// Without the cache each file is imported anew, into a folder that goes with the value.
+    /// Without the cache each file is imported again into a temporary folder.
     pub fn new(is_cached: bool, stderr: &'a Stderr) -> Self {
         Self {
             stderr,
@@ -45,7 +45,6 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Opens a run, or the run that a file of another profiler becomes.
     pub fn open(&self, path: &Path) -> anyhow::Result<Run> {
         if is_importable(path) {
             return Ok(self.imported(&[path])?.0);
@@ -53,7 +52,7 @@ impl<'a> Runs<'a> {
         Ok(Run::open(path)?)
     }
 
-    /// Opens several traces as one run: a job of ranks, or what one process recorded one after the other.
+    /// Opens several traces as one run: the ranks of a job, or consecutive traces of one process.
     pub fn open_all(&self, paths: &[&Path]) -> anyhow::Result<Run> {
         if let [path] = paths {
             return self.open(path);
@@ -68,7 +67,7 @@ impl<'a> Runs<'a> {
         Ok(self.imported(paths)?.0)
     }
 
-    /// The same, or a golden file.
+    /// Like [`Self::open`], but also accepts a golden file.
     pub fn open_side(&self, path: &Path) -> anyhow::Result<Opened> {
         if !is_importable(path) || is_golden(path) {
             return Opened::open(path);
@@ -78,7 +77,6 @@ impl<'a> Runs<'a> {
         Ok(Opened::from(imported.with_context(what)?.0))
     }
 
-    /// The run directory that stands for a path.
     pub fn directory(&self, path: &Path) -> anyhow::Result<PathBuf> {
         if is_importable(path) && !is_golden(path) {
             return Ok(self.imported(&[path])?.1);
@@ -86,7 +84,7 @@ impl<'a> Runs<'a> {
         Ok(path.to_owned())
     }
 
-    /// Replaces `-` by the file that standard input was written to.
+    /// Replaces `-` by the file with the content of standard input.
     pub fn with_standard_input(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         let file = |path: &PathBuf| {
             if path == Path::new("-") {
@@ -98,7 +96,7 @@ impl<'a> Runs<'a> {
         paths.iter().map(file).collect()
     }
 
-    /// An error that names standard input as such, not the file it was written to.
+    /// Replaces that file's path in an error by "standard input".
     pub fn shown_in(&self, error: anyhow::Error) -> anyhow::Error {
         match self.standard_input.get() {
             Some(_) => anyhow::anyhow!(self.shown(&format!("{error:#}"))),
@@ -106,7 +104,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// A text that names standard input as such.
+    /// Replaces that file's path in a text by "standard input".
     pub fn shown(&self, text: &str) -> String {
         let Some(aside) = self.standard_input.get() else {
             return text.to_owned();
@@ -115,7 +113,7 @@ impl<'a> Runs<'a> {
         text.replace(&file, STANDARD_INPUT)
     }
 
-    /// The run of traces and its place: taken from the cache, or else imported into it.
+    /// Returns the imported run and its folder, from the cache if possible.
     fn imported(&self, paths: &[&Path]) -> anyhow::Result<(Run, PathBuf)> {
         let store = self.store()?;
         let sources = Sources::find(paths, || self.standard_input(store))?;
@@ -168,7 +166,7 @@ impl<'a> Runs<'a> {
         Ok((Run::open(&place)?, place))
     }
 
-    /// Makes the run; what became of each file, and what the files were taken for.
+    /// Imports the traces. Returns the outcome of each file and how they were interpreted.
     fn import(
         &self,
         sources: &Sources,
@@ -239,7 +237,6 @@ impl<'a> Runs<'a> {
         Ok(self.store.get_or_init(|| store))
     }
 
-    /// The file that standard input was written to.
     fn standard_input(&self, store: &Store) -> anyhow::Result<PathBuf> {
         if let Some(aside) = self.standard_input.get() {
             return Ok(aside.path().join(STANDARD_INPUT));
@@ -264,7 +261,7 @@ impl<'a> Runs<'a> {
         Ok(file)
     }
 
-    /// Removes a run of the cache that another user could have put there.
+    /// Removes a cached run that another user could have written.
     fn remove_foreign(&self, place: &Path) -> anyhow::Result<()> {
         if std::fs::symlink_metadata(place).is_err() {
             return Ok(());
@@ -296,7 +293,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// Tells that a path is no run directory, and may be what another profiler wrote.
+/// Whether a path is not a run directory and may be another profiler's trace.
 fn is_importable(path: &Path) -> bool {
     if path == Path::new("-") || path.is_file() {
         return true;
@@ -308,7 +305,7 @@ fn is_importable(path: &Path) -> bool {
     folders::recognises(path) || matches!(Run::open(path), Err(RunError::NotARun { .. }))
 }
 
-/// The ranks of a job by the names of their files; nothing of other runs.
+/// Describes the ranks of a job by their file names; empty for other runs.
 fn job_text(run: &Run) -> String {
     let facts = run.facts();
     if facts.ranks.is_empty() {
@@ -324,7 +321,8 @@ fn job_text(run: &Run) -> String {
     format!("a job of {ranks} ({}), ", listed(&names))
 }
 
-/// Tells problems of what was imported from damage of the cached run: those would be there again.
+/// Whether a problem comes from the imported file, not from damage of the cached run. An import would report it
+/// again.
 fn may_be_kept(problem: &Problem) -> bool {
     let is_of_job = matches!(
         &*problem.code,

@@ -8,29 +8,24 @@ use super::key;
 use crate::commands::import::folders;
 use crate::commands::import::trace_files::{TraceFiles, listed};
 
-/// Name of the file that standard input is written to, and so the label of its run.
+/// File name for the content of standard input, and so the label of its run.
 pub(super) const STANDARD_INPUT: &str = "standard input";
 
-/// Files that become one run.
 pub(super) struct Sources {
-    /// The paths as they were given.
     pub(super) shown: String,
-    /// The path to import where there is one; else the first.
+    /// The path to import, or the first of several.
     pub(super) path: PathBuf,
-    /// Name of the run, for its key.
+    /// Name of the run, part of its key.
     pub(super) name: PathBuf,
-    /// The folder that names of files begin in.
+    /// File names are hashed relative to this folder.
     pub(super) root: PathBuf,
     pub(super) files: Vec<PathBuf>,
-    /// Label of a job of several traces.
     pub(super) label: Option<String>,
     pub(super) is_job: bool,
-    /// Files of a folder that are no traces, in words.
     pub(super) skipped: Option<String>,
 }
 
 impl Sources {
-    /// Looks for the traces; `standard_input` gives the file that stands for `-`.
     pub(super) fn find(
         paths: &[&Path],
         standard_input: impl Fn() -> anyhow::Result<PathBuf>,

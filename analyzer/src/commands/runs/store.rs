@@ -15,17 +15,14 @@ use trueno_engine::run::is_run;
 
 use crate::commands::interrupt::RemovedOnInterrupt;
 
-/// Length of all runs of the cache beyond which the ones that were not used for longest are removed.
+/// Size limit of the cache. Beyond it the least recently used runs are removed.
 const MAX_BYTES: u64 = 10 << 30;
-/// Name of the lock in the folder.
 const LOCK: &str = "lock";
-/// End of the names of runs.
 const ENDING: &str = ".run";
 
-/// Imported runs, for as long as the value lives.
 pub(super) struct Store {
     folder: PathBuf,
-    /// Of a folder that goes with the value.
+    /// Set for a folder that is removed on drop.
     temporary: Option<RemovedOnInterrupt>,
     _lock: File,
 }
@@ -54,7 +51,7 @@ impl Store {
         })
     }
 
-    /// A folder in that for temporary files, which goes with the value.
+    /// A temporary subfolder of the cache, removed on drop.
     pub(super) fn temporary() -> anyhow::Result<Self> {
         // SAFETY: it takes nothing, and cannot fail.
         let user = unsafe { libc::geteuid() };
@@ -78,17 +75,15 @@ impl Store {
         })
     }
 
-    /// Tells that its runs stay.
     pub(super) fn is_kept(&self) -> bool {
         self.temporary.is_none()
     }
 
-    /// The run of a key.
     pub(super) fn place(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}{ENDING}"))
     }
 
-    /// A folder in which no other process makes the run of a key; it is not there yet.
+    /// A unique path to make the run in. It does not exist yet.
     pub(super) fn aside(&self, key: &str) -> Aside {
         let path = self.folder.join(unique(key));
         let on_interrupt = RemovedOnInterrupt::new(&path);
@@ -98,7 +93,6 @@ impl Store {
         }
     }
 
-    /// Takes note that a run was used now.
     pub(super) fn touch(&self, place: &Path) {
         // It would only be removed sooner.
         let _ = File::open(place).and_then(|run| run.set_modified(SystemTime::now()));
@@ -114,7 +108,7 @@ impl Drop for Store {
     }
 }
 
-/// A run in the making; removed when dropped without [`Aside::keep`].
+/// A run being made, removed when dropped without [`Aside::keep`].
 pub(super) struct Aside {
     path: PathBuf,
     _on_interrupt: RemovedOnInterrupt,
@@ -125,7 +119,7 @@ impl Aside {
         &self.path
     }
 
-    /// Puts the run in its place, unless another process was faster: then its is as good.
+    /// Moves the run to its place. If another process was faster, its run is kept, which is as good.
     pub(super) fn keep(self, place: &Path) -> anyhow::Result<()> {
         match fs::rename(&self.path, place) {
             Err(_) if is_run(place) => Ok(()),
@@ -141,19 +135,18 @@ impl Drop for Aside {
     }
 }
 
-/// A name that no other process gives, and that is none of a finished run.
+/// A name that is unique among processes and differs from finished runs.
 fn unique(what: &str) -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_ns = since.map_or(0, |since| since.as_nanos());
     format!("{what}-{}-{now_ns}", std::process::id())
 }
 
-/// Makes a folder that others cannot read, if it is not there.
 fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Takes part in the lock of a folder, after cleaning it where nobody else does.
+/// Takes a shared lock of a folder. Cleans it first if no other process uses it.
 fn lock(folder: &Path) -> io::Result<File> {
     let mut options = File::options();
     let lock = options.create(true).truncate(false).write(true);
@@ -166,8 +159,8 @@ fn lock(folder: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Removes what is left of processes that were killed, and the runs that were not used for longest while all are
-/// too much; the last one used stays. What cannot be removed is tried again next time.
+/// Removes leftovers of killed processes and, above the size limit, the least recently used runs except the last.
+/// What cannot be removed is tried again next time.
 fn clean(folder: &Path) {
     let mut runs = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -193,14 +186,13 @@ fn clean(folder: &Path) {
     }
 }
 
-/// Tells names that [`unique`] gives: those of folders that a process makes and gives another name, or removes.
+/// Whether a name comes from [`unique`]: a folder that its process will rename or remove.
 fn is_unfinished(name: &str) -> bool {
     let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let parts: Vec<&str> = name.split('-').collect();
     matches!(parts.as_slice(), [_, process, time] if number(process) && number(time))
 }
 
-/// Length of all files in a folder.
 fn length(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries

@@ -15,10 +15,9 @@ use trueno_serve::timeline::{FrameWriter, Head, Label, LaneHead, Span};
 use super::super::runs::Runs;
 use crate::cli::ServeLanesArgs;
 
-/// Rows of a lane; what lies deeper is counted.
+/// Deepest rows of a lane to show. Deeper ones are counted.
 const MAX_DEPTH: u8 = 250;
 
-/// Writes all frames of a run.
 pub(in super::super) fn lane_frames(args: &ServeLanesArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
     let run = runs.open(&args.run)?;
     let mut to = FrameWriter::new(BufWriter::with_capacity(1 << 18, OwnOutput::Stdout));
@@ -66,7 +65,6 @@ fn head(run: &Run) -> Head {
     }
 }
 
-/// Reasons why rows are missing, or may be others than those that were recorded.
 fn doubts(run: &Run, facts: &RunFacts) -> Vec<String> {
     let mut doubts = Vec::new();
     let count = |rows: u64| units::show(Cell::U64(rows), Unit::None);

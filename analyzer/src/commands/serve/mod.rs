@@ -20,10 +20,9 @@ use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::{Cli, ServeArgs};
 
-/// The hidden command that tells a server of a run's lanes.
+/// Hidden command that a server runs to read a run's lanes.
 const LANES_COMMAND: &str = "serve-lanes";
 
-/// Serves until it is interrupted.
 pub(super) fn serve(
     args: &ServeArgs,
     cli: &Cli,

@@ -104,7 +104,7 @@ fn row(graph: &Graph, at: usize, item: &Item) -> Value {
     Value::Object(row)
 }
 
-/// Numbers that JSON does not have are texts.
+/// Numbers that JSON cannot represent become strings.
 fn attribute(value: AttributeValue<'_>) -> Value {
     match value {
         AttributeValue::Integer(value) => json!(value),

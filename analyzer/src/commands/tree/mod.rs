@@ -19,10 +19,9 @@ use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::TreeArgs;
 
-/// Rows of a page, where the depth is not given.
 const FIT_ROWS: usize = 200;
 
-/// Shows what ran inside what. No row at all is exit code 3.
+/// Prints the tree of rows. Exit code 3 if the run has none.
 pub fn tree(
     args: &TreeArgs,
     palette: Palette,

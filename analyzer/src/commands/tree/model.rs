@@ -2,46 +2,35 @@
 
 use trueno_graph::{Filter, Graph, Group, Limits, Rest, Totals, pick};
 
-/// Part of the graph that is wanted.
 pub struct TreeOptions<'a> {
-    /// Rows below one.
     pub limits: Limits,
-    /// Levels; `None`: as many as make no more than `fit_rows`.
+    /// Levels; `None` shows as many as fit into `fit_rows`.
     pub depth: Option<u32>,
-    /// Rows to fit; see `depth`.
     pub fit_rows: usize,
-    /// True for one row a name.
     pub merge: bool,
-    /// The only rows to show.
     pub filter: Option<&'a Filter>,
 }
 
 pub struct Item {
-    /// The row it hangs below.
     pub parent: Option<usize>,
-    /// Lanes have 1.
+    /// Lanes have depth 1.
     pub depth: u32,
-    /// `None`: the sum of what is left out below the parent.
+    /// `None` for the row that stands for the rows left out below the parent.
     pub group: Option<Group>,
-    /// Rows that such a sum stands for; 0 for others.
+    /// Number of rows that such a row stands for; else 0.
     pub left_out: usize,
-    /// Sums of the row.
     pub totals: Totals,
-    /// Tells whether no other row follows below the same one.
     pub is_last: bool,
 }
 
-/// The rows, each after the one it hangs below and before the next of its own level.
+/// Rows in depth-first order.
 pub struct Tree {
-    /// Items in the order in which they are shown.
     pub items: Vec<Item>,
     pub depth: u32,
-    /// Tells whether there is more below the last level.
     pub is_cut: bool,
 }
 
 impl Tree {
-    /// Takes level after level, as far as wanted.
     pub fn grow(graph: &Graph, options: &TreeOptions<'_>) -> Tree {
         let mut items: Vec<Item> = Vec::new();
         let lanes = graph.top(options.merge, options.filter);
@@ -126,7 +115,7 @@ fn add(
     }
 }
 
-/// From level by level to each row right before what hangs below it.
+/// Turns breadth-first order into depth-first order.
 fn in_order(items: Vec<Item>) -> Vec<Item> {
     let mut below: Vec<Vec<usize>> = items.iter().map(|_| Vec::new()).collect();
     let mut open: Vec<usize> = Vec::new();

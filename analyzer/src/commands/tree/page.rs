@@ -14,30 +14,25 @@ use super::{Item, Tree};
 use crate::commands::graph_input::GraphInput;
 
 const GAP: usize = 2;
-/// Names are not made narrower than this.
 const MIN_NAME: usize = 26;
-/// Nor so much wider than that, for what is deep, that few columns are left.
+/// Widest name column for deep rows, so that other columns have room.
 const MAX_NAME: usize = 40;
-/// Levels from which on each is one column further in, not two.
+/// From this depth on, each level is indented by one column, not two.
 const DEEP: u32 = 10;
-/// Levels of which guides are drawn, counted from a row upwards: more than a page is wide. All of them for every row
-/// of a deep tree would take the square of its depth.
+/// Levels with guides, counted upwards from a row: more than fit on a page. Drawing all for every row would take
+/// time quadratic in the depth.
 const GUIDES: usize = 256;
-/// Characters of attributes below a row at most.
 const MAX_ATTRIBUTES: usize = 200;
-/// Launch shapes listed below one row.
 const SHAPES: usize = 3;
 
-/// One column of numbers.
 struct Column {
     heading: &'static str,
-    /// The lowest goes first when the page is too narrow.
+    /// The column with the lowest value is dropped first on a narrow page.
     worth: u8,
     is_text: bool,
     cells: Vec<String>,
 }
 
-/// The page. Writing to a string cannot fail, so the results below are dropped.
 pub(super) fn page(
     look: &GraphInput,
     tree: &Tree,
@@ -189,7 +184,6 @@ fn keep_right(text: &str, most: usize) -> String {
     format!("…{kept}")
 }
 
-/// The lines from a row to the one it hangs below.
 fn guides(tree: &Tree, at: usize) -> String {
     if tree.items[at].parent.is_none() {
         return String::new();
@@ -258,7 +252,7 @@ fn label(graph: &Graph, shown: &DisplayNames, tree: &Tree, at: usize) -> String 
     text
 }
 
-/// The launches of a row of kernels, and the attributes of a single row, below its name.
+/// Lines below a name: the launches of a kernel, or the attributes of a single row.
 fn below(graph: &Graph, tree: &Tree, at: usize, room: usize) -> Vec<String> {
     let Some(group) = &tree.items[at].group else {
         return Vec::new();
@@ -357,7 +351,7 @@ fn time(ns: Option<i64>) -> String {
     ns.map_or_else(|| NOT_MEASURED.to_owned(), |ns| duration(ns as f64))
 }
 
-/// Blank for what no host thread ran; a bound interval is at least as long as its work.
+/// Host time, blank if no host thread ran it. A bound interval is an upper limit of its work.
 fn host(graph: &Graph, item: &Item) -> String {
     let Some(group) = &item.group else {
         return item
@@ -373,7 +367,6 @@ fn host(graph: &Graph, item: &Item) -> String {
     }
 }
 
-/// Blank where there is no device work.
 fn device(graph: &Graph, item: &Item) -> String {
     match item.totals.device_ns {
         Some(ns) => time(Some(ns)),

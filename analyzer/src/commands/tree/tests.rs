@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// Lines to all that is above would be 64,000 for the last row alone.
+/// Drawing all guides would need 64,000 for the last row alone.
 #[test]
 fn a_page_of_as_many_levels_as_rows() {
     const LEVELS: i64 = 64_000;

@@ -6,7 +6,6 @@ use trueno_model::{Cell, width};
 
 use super::state::{Model, Row};
 
-/// Lines, and whether each is a heading.
 pub fn detail(model: &Model<'_>, row: &Row) -> Vec<(String, bool)> {
     let graph = model.graph;
     let totals = &row.totals;

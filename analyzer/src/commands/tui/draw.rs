@@ -12,15 +12,12 @@ use super::detail::detail;
 use super::lane_strip::strip;
 use super::state::{Cover, Model, Row, State};
 
-/// Columns from which on the detail stands beside the tree.
+/// From this width on, the detail is shown next to the tree.
 const WIDE: u16 = 110;
-/// Lines of the strip, with its heading.
 const STRIP: u16 = 5;
 const DETAIL: u16 = 7;
-/// Columns of a lane's name in the strip.
 const LANE: usize = 18;
 
-/// The keys and their actions.
 pub const HELP: &[(&str, &str)] = &[
     ("↑ ↓  k j", "the row above or below"),
     ("PgUp PgDn", "a page up or down"),
@@ -58,7 +55,6 @@ pub const HELP: &[(&str, &str)] = &[
     ("–", "not measured"),
 ];
 
-/// Colours, or only what has none.
 #[derive(Clone, Copy)]
 pub struct Looks {
     pub coloured: bool,
@@ -108,7 +104,7 @@ fn areas(area: Rect) -> Areas {
     }
 }
 
-/// Lines of the tree on a terminal of that size, without its heading.
+/// Lines for the tree, without its heading, on a terminal of that size.
 pub fn tree_lines(size: (u16, u16)) -> usize {
     usize::from(
         areas(Rect::new(0, 0, size.0, size.1))

@@ -3,7 +3,6 @@
 //! The parser of the backend panics on a sequence that is cut and on a number above 255, and does not know
 //! arrows in application mode (`ESC O A`).
 
-/// A key or another event of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     Up,
@@ -22,12 +21,11 @@ pub enum Key {
     Quit,
     EndOfInput,
     Char(char),
-    /// Columns and lines of the terminal.
     Resize(u16, u16),
 }
 
-/// The keys in some bytes; what the terminal says beside keys, and keys without a meaning here, are left out.
-/// A lone escape byte at the end is the key.
+/// Parses keys. Other reports of the terminal, and keys without a meaning, are skipped. A lone escape byte at the
+/// end is the Escape key.
 pub fn keys(bytes: &[u8]) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut rest = bytes;
@@ -38,7 +36,7 @@ pub fn keys(bytes: &[u8]) -> Vec<Key> {
     keys
 }
 
-/// The first key, if it has a meaning, and how many bytes it takes; `None`: there are no more.
+/// The first key, if it has a meaning, and its length in bytes; `None` at the end.
 fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     let (&first, rest) = bytes.split_first()?;
     Some(match (first, rest) {

@@ -2,33 +2,28 @@
 
 use trueno_graph::{Graph, Group};
 
-/// Parts of a column of the screen that are told apart.
+/// Resolution: parts per screen column.
 const PARTS: usize = 8;
-/// Nodes looked at; the outer ones come first.
+/// Limit on nodes to visit, outer ones first.
 const MAX_NODES: usize = 500_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
-    /// Number of the lane.
     pub lane: u32,
-    /// Eighths of each column in which something ran.
+    /// Busy eighths of each column.
     pub busy: Vec<u8>,
-    /// Tells whether something on the critical path ran in it.
     pub critical: Vec<bool>,
 }
 
-/// A window of time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     pub from_ns: i64,
     pub to_ns: i64,
-    /// Lanes that something ran on, in order.
     pub lanes: Vec<Lane>,
-    /// Tells whether there were too many rows to look at all.
     pub is_partial: bool,
 }
 
-/// The strip of some rows, `columns` wide; `None`: none of them has times.
+/// The strip of a group, `columns` wide; `None` if no row has times.
 pub fn strip(graph: &Graph, group: &Group, columns: usize) -> Option<Strip> {
     let mut nodes = group.members.clone();
     let mut at = 0;

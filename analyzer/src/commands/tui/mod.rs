@@ -34,7 +34,7 @@ use crate::cli::{Cli, TuiArgs};
 
 const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
 
-/// Shows the graph until the user has seen enough. No row at all is exit code 3.
+/// Shows the graph until the user quits. Exit code 3 if the run has no rows.
 pub fn tui(args: &TuiArgs, cli: &Cli, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if dumb || !io::stdin().is_terminal() || !on_terminal() {
@@ -61,7 +61,6 @@ pub fn tui(args: &TuiArgs, cli: &Cli, runs: &Runs<'_>, stderr: &Stderr) -> anyho
     show(&mut look, is_coloured(cli.color, true))
 }
 
-/// What the screen shows parts of.
 fn model<'a>(
     look: &'a GraphInput,
     source: &'a dyn Fn(&str) -> Result<String, String>,

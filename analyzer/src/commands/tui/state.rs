@@ -5,26 +5,22 @@ use std::collections::BTreeSet;
 use trueno_display_names::DisplayNames;
 use trueno_graph::{Critical, Filter, Graph, Group, Limits, Totals, pick};
 
-/// Rows right below one that are listed; the rest is one row.
+/// Children listed per row; one row stands for the rest.
 const MAX_ROWS: usize = 500;
-/// Rows that are opened at once at most.
+/// Most rows opened by one key.
 const OPEN_AT_ONCE: usize = 300;
 
-/// The rows that the screen shows parts of.
 pub struct Model<'a> {
     pub graph: &'a Graph,
-    /// Names of the tree; what is known of the selected row has them in full.
+    /// Shortened names for the tree. The detail pane has full names.
     pub names: DisplayNames,
     pub critical: Option<Critical>,
-    /// True: the critical path was put off, and can be found.
     pub can_find_path: bool,
-    /// Of the head line: the length of the run, and whether it is whole.
+    /// Head line: the length of the run, and whether it is complete.
     pub title: String,
-    /// The source with a hash, or why there is none.
     pub source: &'a dyn Fn(&str) -> Result<String, String>,
 }
 
-/// Order of rows below one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     Inclusive,
@@ -53,11 +49,10 @@ impl Sort {
     }
 }
 
-/// One line of the tree.
 #[derive(Clone)]
 pub struct Row {
     pub depth: usize,
-    /// `None`: the sum of what is left out.
+    /// `None` for the row that stands for the children left out.
     pub group: Option<Group>,
     pub left_out: usize,
     pub totals: Totals,
@@ -66,7 +61,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Names a row in all orders: no two rows share a node.
+    /// Identifies a row whatever the order: no two rows share a node.
     fn key(&self) -> Option<u32> {
         self.group
             .as_ref()
@@ -74,11 +69,9 @@ impl Row {
     }
 }
 
-/// A page that covers the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cover {
     Help,
-    /// Title and text of a source.
     Source(String, String),
 }
 
@@ -86,29 +79,25 @@ pub enum Cover {
 pub struct State {
     pub rows: Vec<Row>,
     pub selected: usize,
-    /// First row on the screen.
     pub first: usize,
     pub sort: Sort,
     pub merge: bool,
-    /// The text looked for, and what it keeps.
     pub filter: Option<(String, Filter)>,
     /// Text being typed after `/`.
     pub typing: Option<String>,
     pub cover: Option<Cover>,
-    /// First line of what covers the tree.
     pub scroll: usize,
-    /// Something to say until the next key.
+    /// Message shown until the next key.
     pub message: Option<String>,
     pub quit: bool,
-    /// True: the critical path has to be found before the next frame.
+    /// The critical path must be found before the next frame.
     pub wants_path: bool,
-    /// Columns and lines.
     pub size: (u16, u16),
     open: BTreeSet<u32>,
 }
 
 impl State {
-    /// The lanes, the longest one opened.
+    /// Shows the lanes, with the longest one open.
     pub fn new(model: &Model<'_>, size: (u16, u16)) -> State {
         let mut state = State {
             rows: Vec::new(),
@@ -139,7 +128,7 @@ impl State {
         self.filter.as_ref().map(|(_, filter)| filter)
     }
 
-    /// All rows anew, with those open that were; the selection stays on its row as long as it is there.
+    /// Rebuilds the rows. Open rows stay open, and the selection stays on its row if it still exists.
     pub(super) fn rebuild(&mut self, model: &Model<'_>) {
         let selected = self.selected().and_then(Row::key);
         let lanes = model.graph.top(self.merge, self.keeps());
@@ -218,7 +207,6 @@ impl State {
         self.rows.splice(at + 1..at + 1, rows);
     }
 
-    /// Rows that hang below one.
     fn end_of(&self, at: usize) -> usize {
         let depth = self.rows[at].depth;
         let rest = &self.rows[at + 1..];
@@ -252,7 +240,7 @@ impl State {
         self.rebuild(model);
     }
 
-    /// Level after level of what hangs below a row, or below all, as long as it is not too much to look at.
+    /// Opens the descendants of a row, or of all rows, level by level up to a limit.
     pub(super) fn open_below(&mut self, model: &Model<'_>, all: bool) {
         let before = self.rows.len();
         let mut from = if all { 0 } else { self.selected };
@@ -284,7 +272,6 @@ impl State {
         }
     }
 
-    /// The row that the selected one hangs below.
     pub(super) fn above(&self) -> Option<usize> {
         let depth = self.selected()?.depth;
         self.rows[..self.selected]
@@ -300,7 +287,7 @@ impl State {
         self.rebuild(model);
     }
 
-    /// Wants the critical path and slack, unless they are there.
+    /// Requests the critical path and slack if they are missing.
     pub(super) fn find_path(&mut self, model: &Model<'_>) {
         if model.can_find_path {
             self.wants_path = true;
@@ -308,7 +295,7 @@ impl State {
         }
     }
 
-    /// The same rows of a graph in which the path is now marked.
+    /// Keeps the rows for a graph that now has the path.
     pub(super) fn with_path(mut self, model: &Model<'_>) -> State {
         self.wants_path = false;
         if self

@@ -16,21 +16,18 @@ use super::update::update;
 use crate::commands::screen::{self, Screen};
 use crate::commands::terminal_modes;
 
-/// Time to wait for a key before looking at the size again.
+/// Wait for a key before checking the terminal size again.
 const WAIT_MS: i32 = 200;
 
-/// The terminal while it is ours.
 pub struct Shown {
     _screen: Screen,
     terminal: Terminal<TermionBackend<io::Stdout>>,
     looks: Looks,
 }
 
-/// Why it is not shown any longer.
 pub enum Outcome {
     Quit,
     Signal,
-    /// The critical path is to be found, and the state shown again.
     WantsPath,
 }
 
@@ -43,7 +40,6 @@ impl Shown {
         })
     }
 
-    /// Shows the state, at first that of the model, until a key or a signal ends it.
     pub fn show(
         &mut self,
         model: &Model<'_>,
@@ -86,7 +82,6 @@ impl Shown {
     }
 }
 
-/// Reads the keys typed within [`WAIT_MS`].
 fn next() -> io::Result<Vec<Key>> {
     let typed = terminal_modes::typed(WAIT_MS)?;
     Ok(typed.map_or_else(|| vec![Key::Quit], |bytes| keys(&bytes)))

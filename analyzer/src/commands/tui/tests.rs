@@ -23,7 +23,6 @@ fn graph_of(make: impl FnOnce(&std::path::Path)) -> Graph {
     load(&Run::open(&path).unwrap(), Content::default()).unwrap()
 }
 
-/// The sample, with 360 ns of QkvProjection on the critical path and some slack.
 fn marked() -> Graph {
     let mut graph = graph_of(sample);
     graph.mark_path(|id| if id == 3 { 360 } else { 0 });
@@ -43,7 +42,6 @@ fn with_model<T>(graph: &Graph, test: impl FnOnce(&Model<'_>) -> T) -> T {
     with_path(graph, Some(critical), test)
 }
 
-/// Without a path it can be found.
 fn with_path<T>(
     graph: &Graph,
     critical: Option<Critical>,
@@ -86,7 +84,6 @@ fn screen(model: &Model<'_>, state: &State) -> String {
     terminal.backend().to_string()
 }
 
-/// The names on the screen, by the rows of the state.
 fn names(model: &Model<'_>, state: &State) -> Vec<String> {
     let name = |row: &super::state::Row| match &row.group {
         Some(group) => format!(

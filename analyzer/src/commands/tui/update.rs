@@ -4,7 +4,6 @@ use super::draw;
 use super::keys::Key;
 use super::state::{Cover, Model, State};
 
-/// The state after a key.
 pub fn update(mut state: State, key: Key, model: &Model<'_>) -> State {
     state.message = None;
     match key {
@@ -93,7 +92,7 @@ fn tree(state: &mut State, key: Key, model: &Model<'_>) {
     }
 }
 
-/// Shows the source of the selected kernel; of several the most launched.
+/// Shows the source of the selected kernel, or of the most launched one if there are several.
 fn source(state: &mut State, model: &Model<'_>) {
     let group = state.selected().and_then(|row| row.group.as_ref());
     let launches = group.map_or(Vec::new(), |group| model.graph.launches(&group.members));
@@ -114,7 +113,6 @@ fn source(state: &mut State, model: &Model<'_>) {
     }
 }
 
-/// Keeps the selected row on the screen.
 fn follow(state: &mut State) {
     let lines = draw::tree_lines(state.size).max(1);
     state.selected = state.selected.min(state.rows.len().saturating_sub(1));

@@ -84,7 +84,7 @@ fn a_download_that_is_cut_is_told() {
     place.is_mirrored();
 }
 
-/// Objects that are written while others are fetched, and while they are.
+/// Objects are written between the downloads of others and during their own.
 #[test]
 fn a_job_that_changes_meanwhile_is_told() {
     let place = Place::new();

@@ -53,7 +53,6 @@ fn a_killed_fetch_goes_on() {
     place.is_mirrored();
 }
 
-/// A large object goes on where it was stopped.
 #[test]
 fn half_an_object_is_not_fetched_twice() {
     let place = Place::new();
@@ -100,7 +99,6 @@ fn half_an_object_is_not_fetched_twice() {
     place.is_mirrored();
 }
 
-/// A mirror of the version that is expected is not compared with the store.
 #[test]
 fn an_expected_version_needs_no_store() {
     let place = Place::new();

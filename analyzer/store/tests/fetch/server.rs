@@ -8,15 +8,13 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
-/// Id and secret of the key.
 pub const KEY: &str = "AKIAEXAMPLE";
 pub const SECRET: &str = "a-secret-of-the-test";
-/// Far more than anything takes, also on a busy machine.
+/// Far longer than anything takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Bytes of the largest object: several pieces.
+/// Size of the largest object: several pieces.
 pub const LARGE_BYTES: usize = (20 << 20) + 123;
 
-/// A folder that goes away with the test, and the server of the buckets in it.
 pub struct Place {
     folder: TempDir,
     pub endpoint: String,
@@ -74,7 +72,6 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// The file of an object of the job.
     pub fn object(&self, name: &str) -> PathBuf {
         self.join("buckets/traces/jobs/one").join(name)
     }
@@ -83,7 +80,6 @@ impl Place {
         fs::write(self.join("faults"), fault).expect("a file");
     }
 
-    /// `trueno-store` in this environment alone.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-store"));
         command
@@ -106,7 +102,7 @@ impl Place {
         command
     }
 
-    /// Fetches the job into `mirror`: the numbers of fetched files and of those removed.
+    /// Fetches the job into `mirror`. Returns the numbers of fetched and removed files.
     #[track_caller]
     pub fn fetch(&self) -> (u64, u64) {
         let done = ends(
@@ -118,7 +114,6 @@ impl Place {
         (number("fetched"), number("removed"))
     }
 
-    /// Holds the mirror against the bucket, file by file.
     #[track_caller]
     pub fn is_mirrored(&self) {
         let found = files(&self.join("mirror"), &self.join("mirror"));
@@ -153,7 +148,7 @@ fn files(folder: &Path, top: &Path) -> Vec<String> {
     names
 }
 
-/// Output and errors of a command that must end with this code.
+/// Output and errors of a command that must exit with this code.
 #[track_caller]
 pub fn ends(command: &mut Command, code: i32) -> (String, String) {
     let mut child = command.spawn().expect("the command starts");
@@ -179,7 +174,6 @@ pub fn ends(command: &mut Command, code: i32) -> (String, String) {
     (stdout, stderr)
 }
 
-/// Waits until something is so.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let began = Instant::now();

@@ -4,9 +4,9 @@ use trueno_model::width::is_hidden;
 
 use crate::check::outcome::{CheckedRun, Outcome, Status};
 
-/// One suite a run: a violation is a failure; what cannot be measured and could have failed is an error; what only
-/// warns, or is turned off, is skipped. `time` is that of the run, whose wall time is known: how long the checking took
-/// would differ each time.
+/// One suite per run. A violation is a failure. An assertion that cannot be measured and could have failed is an
+/// error. Warnings and disabled assertions are skipped. `time` is the wall time of the run, because the time of
+/// checking would differ each time.
 pub fn junit(runs: &[CheckedRun]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for run in runs {
@@ -66,7 +66,7 @@ fn suite(out: &mut String, run: &CheckedRun) {
     out.push_str("  </testsuite>\n");
 }
 
-/// For attributes and text; characters that XML has no form for are shown as their number.
+/// Escapes for attributes and text. Characters that XML cannot represent are shown by their number.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

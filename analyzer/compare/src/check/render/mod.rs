@@ -9,8 +9,8 @@ use trueno_render::style::{Meaning, Palette};
 use super::outcome::{CheckedRun, Outcome, Status, worst};
 pub use junit::junit;
 
-/// For a terminal of `room` columns: one assertion after the other in the order of the file, and counts; of several runs
-/// each below its name.
+/// For a terminal of `room` columns: assertions in the order of the file, and counts. Several runs each get a
+/// heading.
 pub fn terminal(runs: &[CheckedRun], room: usize, palette: Palette) -> String {
     let [one] = runs else {
         let each = runs.iter().map(|run| {
@@ -76,7 +76,7 @@ fn counts(outcomes: &[Outcome]) -> String {
     parts.join(", ")
 }
 
-/// `{format, run, wall_ns, golden, exit_code, assertions}`; of several runs `{format, exit_code, runs}`.
+/// `{format, run, wall_ns, golden, exit_code, assertions}`; for several runs `{format, exit_code, runs}`.
 pub fn json(runs: &[CheckedRun]) -> String {
     let mut value = match runs {
         [one] => json!(one),

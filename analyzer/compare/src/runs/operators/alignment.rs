@@ -9,14 +9,12 @@ use super::sequence::{self, Matches, Sibling};
 use super::shapes::Numbered;
 use super::tree::OperatorTree;
 
-/// One tree with its numbers.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub tree: &'a OperatorTree,
     pub numbered: &'a Numbered,
 }
 
-/// Numbers of matched operators, and of lists of siblings that were matched only in part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub matched: u64,
@@ -24,7 +22,7 @@ pub(super) struct Counts {
     pub partial_lists: u64,
 }
 
-/// Aligns two trees, adds what they took to the rows, and tells each pair of operators to `matched`.
+/// Aligns two trees, adds their times to the rows, and calls `matched` for each pair of operators.
 pub(super) fn align(
     sides: [Side<'_>; 2],
     rows: &mut Rows,
@@ -94,7 +92,7 @@ fn matches(
     Rc::clone(matches)
 }
 
-/// Adds one operator without those below it.
+/// Adds one operator without its descendants.
 fn own(side: Side<'_>, at: u32, row: u32, number: usize, rows: &mut Rows) {
     let operator = &side.tree.operators[at as usize];
     let sums = Sums {
@@ -106,7 +104,7 @@ fn own(side: Side<'_>, at: u32, row: u32, number: usize, rows: &mut Rows) {
     kernels(side, at..at + 1, row, number, rows);
 }
 
-/// Adds a subtree that the other side does not have to the row of the operator around it.
+/// Adds a subtree that only this side has to the row of its parent.
 fn only_here(side: Side<'_>, at: u32, row: u32, number: usize, rows: &mut Rows) {
     let root = &side.tree.operators[at as usize];
     let subtree = at..at + root.size;

@@ -8,104 +8,76 @@ use super::rows::{Rows, Sums};
 use super::shapes::Shapes;
 use super::tree::OperatorTree;
 
-/// Device time and host self time by operator. Times are means over the pairs of runs.
+/// Device time and host self time by operator, as means over pairs of runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Operators {
-    /// Pairs of runs, in their order; runs that one side has more are not looked at.
+    /// Pairs of runs, in order. Extra runs of one side are ignored.
     pub pairs: u64,
-    /// Device time of a run of the base, nanoseconds.
     pub base_device_ns: f64,
-    /// Of a run of the other side.
     pub run_device_ns: f64,
-    /// Host self time of all operators of a run of the base.
     pub base_host_self_ns: f64,
-    /// Of a run of the other side.
     pub run_host_self_ns: f64,
-    /// Operators of the base, in all pairs.
     pub base_operators: u64,
-    /// Of the other side.
     pub run_operators: u64,
-    /// Operators that are on both sides.
     pub matched_operators: u64,
-    /// Iterations of the base, in all pairs.
     pub base_iterations: u64,
-    /// Of the other side.
     pub run_iterations: u64,
-    /// Iterations that are on both sides.
     pub matched_iterations: u64,
-    /// Lists of siblings that were too long to be aligned exactly.
+    /// Sibling lists that were too long to align exactly.
     pub partial_lists: u64,
-    /// Rows of devices without times, in the base and in the other side.
+    /// Device rows without times, of the base and of the other side.
     pub untimed_device_rows: [u64; 2],
-    /// Paths of operators that both sides have, the largest change of device time first.
+    /// Operator paths on both sides, the largest change of device time first.
     pub rows: Vec<OperatorRow>,
 }
 
-/// One path of operators that both sides have, with what hangs below it on one side only.
+/// An operator path on both sides. Subtrees that only one side has are included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperatorRow {
-    /// Names from the thread or device to the operator; none: the run itself. Of a path of more than 256 names the first, `…`
-    /// and the last.
+    /// Names from the thread or device to the operator; empty for the run itself. A path of more than 256 names
+    /// has the first, `…` and the last ones.
     pub path: Vec<String>,
-    /// Calls in all pairs.
     pub base_calls: u64,
-    /// Of the other side.
     pub run_calls: u64,
-    /// Time of the device work that it launched.
     pub base_device_ns: f64,
-    /// Of the other side.
     pub run_device_ns: f64,
-    /// Change of device time.
     pub change_ns: f64,
-    /// The change as a share of the device time of a run of the base.
+    /// The change divided by the device time of a run of the base.
     pub share: Option<f64>,
-    /// Least and greatest change of a pair, where there are several.
+    /// Smallest and largest change of a pair, if there are several pairs.
     pub change_range_ns: Option<[i64; 2]>,
-    /// Time on its thread in which no operator below it ran.
     pub base_host_self_ns: f64,
-    /// Of the other side.
     pub run_host_self_ns: f64,
-    /// Operators right below it that only the base has.
+    /// Direct children that only the base has.
     pub only_base: Vec<OneSided>,
-    /// That only the other side has.
     pub only_run: Vec<OneSided>,
-    /// Device work of a name that only one side launched here.
+    /// Device work of names that only one side launched here.
     pub kernels: Vec<KernelRow>,
 }
 
-/// An operator that one side has, with all below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OneSided {
     pub name: String,
-    /// Calls in all pairs.
     pub calls: u64,
-    /// Operators, with those below it.
     pub operators: u64,
     pub device_ns: f64,
-    /// Host self time.
     pub host_self_ns: f64,
 }
 
-/// Device work of a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelRow {
     pub name: String,
-    /// Launches in all pairs.
     pub base_calls: u64,
-    /// Of the other side.
     pub run_calls: u64,
     pub base_device_ns: f64,
-    /// Of the other side.
     pub run_device_ns: f64,
 }
 
 impl OperatorRow {
-    /// Change of host self time.
     pub fn host_change_ns(&self) -> f64 {
         self.run_host_self_ns - self.base_host_self_ns
     }
 
-    /// Tells that anything is different.
     pub fn is_different(&self) -> bool {
         let is_one_sided = !self.only_base.is_empty() || !self.only_run.is_empty();
         let is_other = self.base_calls != self.run_calls || !self.kernels.is_empty();
@@ -114,13 +86,12 @@ impl OperatorRow {
 }
 
 impl Operators {
-    /// Tells that a device worked on either side.
     pub fn has_device(&self) -> bool {
         self.base_device_ns != 0.0 || self.run_device_ns != 0.0
     }
 }
 
-/// Compares trees pair by pair, with the names of `groups` in the place of those in them.
+/// Compares trees pair by pair. Names in `groups` are replaced by their group.
 pub fn compare(pairs: &[(&OperatorTree, &OperatorTree)], groups: &NameGroups) -> Operators {
     let mut shapes = Shapes::default();
     let mut rows = Rows::default();

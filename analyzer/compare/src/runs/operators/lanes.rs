@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::shapes::Numbered;
 use super::tree::OperatorTree;
 
-/// Pairs of places in the lists of lanes, by the first place.
+/// Pairs of indices in the lists of lanes, sorted by the first.
 pub(super) fn pair(
     a: (&OperatorTree, &Numbered),
     b: (&OperatorTree, &Numbered),
@@ -39,10 +39,8 @@ pub(super) fn pair(
     pairs
 }
 
-/// Operators by label.
 type Profile = BTreeMap<u32, u64>;
 
-/// Label and operators of each lane.
 fn profiles((tree, numbered): (&OperatorTree, &Numbered)) -> Vec<(u32, Profile)> {
     let lanes = tree.children(0).into_iter();
     lanes

@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-/// Names of a path that is not cut. No program nests operators so deep; each of its rows would hold them all.
+/// Longest complete path. Real programs do not nest deeper, and each row of a deeper one would hold all its names.
 pub(super) const MAX_PATH: usize = 256;
 
-/// Sums of both sides: the base first.
+/// One value per side, the base first.
 pub(super) type Both<T> = [T; 2];
 
-/// Sums of one path, of one side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Sums {
     pub calls: u64,
@@ -24,36 +23,33 @@ impl Sums {
     }
 }
 
-/// One path of operators that both sides have.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
-    /// The row of the operator around it; its own of the first.
+    /// The parent's row; the first row is its own parent.
     pub around: u32,
     pub label: u32,
-    /// The label of the outermost operator, a thread or device.
+    /// The label of the outermost operator: a thread or device.
     outermost: u32,
-    /// With what hangs below it on one side only.
+    /// Including subtrees that only one side has.
     pub sums: Both<Sums>,
-    /// Device time in the pair of runs that is being added up.
     pub in_pair_ns: Both<i64>,
-    /// Least and greatest change of device time of a pair.
     pub change_ns: Option<(i64, i64)>,
 }
 
-/// All paths; the first is that of the run itself.
+/// All paths. The first is the run itself.
 #[derive(Debug, Default)]
 pub(super) struct Rows {
     pub rows: Vec<Row>,
     places: HashMap<(u32, u32), u32>,
-    /// Calls and device time of device work by row and label.
+    /// Calls and time of device work, by row and label.
     pub kernels: HashMap<(u32, u32), Both<Sums>>,
-    /// Subtrees of one side only, by row, side and label of the outermost operator, with their numbers of operators.
+    /// Subtrees of one side only and their number of operators, by row, side and label of the root.
     pub one_sided: HashMap<(u32, usize, u32), (Sums, u64)>,
     pairs: u32,
 }
 
 impl Rows {
-    /// The row of a label below another row.
+    /// The row of a label below another row. Adds it if needed.
     pub fn row(&mut self, around: u32, label: u32) -> u32 {
         let next = self.rows.len() as u32;
         let row = *self.places.entry((around, label)).or_insert(next);
@@ -89,7 +85,6 @@ impl Rows {
         entry.1 += operators;
     }
 
-    /// Takes note of the changes of a pair of runs, all of whose sums were added.
     pub fn end_pair(&mut self) {
         self.pairs += 1;
         for row in &mut self.rows {
@@ -100,7 +95,8 @@ impl Rows {
         }
     }
 
-    /// Labels from the outermost operator to that of a row; of more than [`MAX_PATH`] the outermost, none, and the innermost.
+    /// Labels from the outermost operator to that of a row. A path longer than [`MAX_PATH`] has the outermost
+    /// label, `None`, and the innermost labels.
     pub fn path(&self, mut row: u32) -> Vec<Option<u32>> {
         let mut path = Vec::new();
         while row != 0 && path.len() < MAX_PATH {

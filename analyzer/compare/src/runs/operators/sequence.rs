@@ -8,11 +8,9 @@
 
 use std::collections::HashMap;
 
-/// Cells of the largest table.
 pub(super) const MAX_CELLS: usize = 1 << 20;
-/// Siblings of each side in a window.
 pub(super) const WINDOW: usize = 256;
-/// Times that shapes may split a list again.
+/// How often unique shapes may split a list recursively.
 const MAX_SPLITS: u32 = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,15 +19,13 @@ pub(super) struct Sibling {
     pub shape: u32,
 }
 
-/// Pairs of places, rising on both sides.
+/// Pairs of indices, ascending on both sides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Matches {
     pub pairs: Vec<(u32, u32)>,
-    /// Tells that there may be more.
     pub is_partial: bool,
 }
 
-/// A part of both lists.
 #[derive(Clone, Copy)]
 struct Part {
     a: (usize, usize),
@@ -37,7 +33,6 @@ struct Part {
     splits: u32,
 }
 
-/// Aligns two lists.
 pub(super) fn align(a: &[Sibling], b: &[Sibling]) -> Matches {
     let mut matches = Matches::default();
     // The first part is on top.
@@ -95,7 +90,7 @@ fn part_start(part: &Part) -> (usize, usize) {
     (part.a.0, part.b.0)
 }
 
-/// Takes equal shapes at both ends.
+/// Matches equal shapes at both ends and removes them from the part.
 fn trim(a: &[Sibling], b: &[Sibling], part: &mut Part, found: &mut Vec<(u32, u32)>) {
     let ((mut a0, mut a1), (mut b0, mut b1)) = (part.a, part.b);
     while a0 < a1 && b0 < b1 && a[a0].shape == b[b0].shape {
@@ -109,7 +104,7 @@ fn trim(a: &[Sibling], b: &[Sibling], part: &mut Part, found: &mut Vec<(u32, u32
     (part.a, part.b) = ((a0, a1), (b0, b1));
 }
 
-/// The longest common subsequence by a table over all pairs of places; the earliest of the best.
+/// The longest common subsequence, by dynamic programming over all pairs; the earliest of the best.
 fn exact(a: &[Sibling], b: &[Sibling]) -> Vec<(usize, usize)> {
     const MATCH: u8 = 0;
     const SKIP_A: u8 = 1;
@@ -152,7 +147,7 @@ fn exact(a: &[Sibling], b: &[Sibling]) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// Places of shapes that both lists have once, as many as rise on both sides.
+/// Indices of shapes that occur once in each list, as many as ascend on both sides.
 fn unique_on_both(a: &[Sibling], b: &[Sibling]) -> Vec<(usize, usize)> {
     // Number of places and the last one, of each side.
     let mut places: HashMap<u32, [(u32, usize); 2]> = HashMap::new();
@@ -171,7 +166,6 @@ fn unique_on_both(a: &[Sibling], b: &[Sibling]) -> Vec<(usize, usize)> {
     longest_rising(&unique)
 }
 
-/// Longest subsequence whose second places rise.
 fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // By length: the pair that ends a subsequence of it with the least second place.
     let mut ends: Vec<usize> = Vec::new();
@@ -196,7 +190,7 @@ fn longest_rising(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     chain
 }
 
-/// Aligns windows of both lists, and goes on from the middle of each.
+/// Aligns a window of each list, and continues from the middle of the match.
 fn in_windows(a: &[Sibling], b: &[Sibling]) -> Vec<(usize, usize)> {
     const HALF: usize = WINDOW / 2;
     let (mut x, mut y) = (0, 0);

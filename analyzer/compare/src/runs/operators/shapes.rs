@@ -6,7 +6,7 @@ use trueno_model::name_groups::NameGroups;
 
 use super::tree::OperatorTree;
 
-/// Numbers given so far.
+/// Numbers assigned so far: equal subtrees have equal numbers.
 #[derive(Default)]
 pub(super) struct Shapes {
     pub labels: Vec<String>,
@@ -14,12 +14,11 @@ pub(super) struct Shapes {
     by_parts: HashMap<Box<[u32]>, u32>,
 }
 
-/// Numbers of the operators of a tree.
 pub(super) struct Numbered {
     pub labels: Vec<u32>,
-    /// By operator: label and shapes of what is right below it.
+    /// By operator: identifies its label and the shapes of its children.
     pub shapes: Vec<u32>,
-    /// By name of the tree.
+    /// By index of the name in the tree.
     pub names: Vec<u32>,
 }
 
@@ -34,7 +33,6 @@ impl Shapes {
         number
     }
 
-    /// Numbers a tree, with the names of `groups` in the place of those in them.
     pub fn number(&mut self, tree: &OperatorTree, groups: &NameGroups) -> Numbered {
         let names: Vec<u32> = tree
             .names

@@ -13,7 +13,6 @@ use super::shapes::Shapes;
 use super::tree::{KernelSum, Operator, thread_name};
 use super::*;
 
-/// An operator with those below it.
 #[derive(Clone, Debug, PartialEq)]
 struct Nested {
     name: String,
@@ -31,7 +30,6 @@ fn nested(name: &str, device_ns: i64, below: Vec<Nested>) -> Nested {
     }
 }
 
-/// The tree of a run with these threads.
 fn tree(lanes: &[Nested]) -> OperatorTree {
     let mut tree = OperatorTree::default();
     add(&mut tree, &nested("run", 0, lanes.to_vec()));
@@ -68,7 +66,6 @@ fn add(tree: &mut OperatorTree, node: &Nested) {
     tree.operators[at].size = (tree.operators.len() - at) as u32;
 }
 
-/// Names of the subtrees, without times.
 fn outline(node: &Nested) -> String {
     let below: String = node.below.iter().map(outline).collect();
     format!("({}{below})", node.name)
@@ -94,7 +91,7 @@ fn operators() -> impl Strategy<Value = Nested> {
     })
 }
 
-/// Two runs of one thread: drawn apart, or the same with one change.
+/// Two runs of one thread: independent ones, or the same with one change.
 fn two_runs() -> impl Strategy<Value = (Vec<Nested>, Vec<Nested>)> {
     let thread = |below: Vec<Nested>| vec![nested("main", 0, below)];
     let one = move || prop::collection::vec(operators(), 0..6).prop_map(thread);
@@ -110,7 +107,7 @@ fn two_runs() -> impl Strategy<Value = (Vec<Nested>, Vec<Nested>)> {
     prop_oneof![(one(), one()), changed]
 }
 
-/// Matches of the best alignment, and of them those with equal subtrees, by trying all.
+/// Matches of the best alignment and how many of them have equal subtrees, by brute force.
 fn most_matches(a: &[Nested], b: &[Nested]) -> (usize, usize) {
     let mut best = vec![vec![(0, 0); b.len() + 1]; a.len() + 1];
     for x in (0..a.len()).rev() {
@@ -126,7 +123,6 @@ fn most_matches(a: &[Nested], b: &[Nested]) -> (usize, usize) {
     best[0][0]
 }
 
-/// Operators in preorder with the places of those around them.
 fn flat(lanes: &[Nested]) -> Vec<(Nested, usize)> {
     fn visit(node: &Nested, around: usize, out: &mut Vec<(Nested, usize)>) {
         let at = out.len();
@@ -154,10 +150,10 @@ fn matched_pairs(base: &OperatorTree, run: &OperatorTree) -> Vec<(usize, usize)>
     pairs
 }
 
-/// Calls, device time and host self time of a path: the base first.
+/// Calls, device time and host self time of a path, the base first.
 type Sums = [(u64, i64, i64); 2];
 
-/// Sums by path, each operator counted for the lowest one around it that was matched.
+/// Sums by path. Each operator counts for its lowest matched ancestor.
 fn sums_by_path(flat: [&[(Nested, usize)]; 2], pairs: &[(usize, usize)]) -> BTreeMap<String, Sums> {
     let mut sums: BTreeMap<String, Sums> = BTreeMap::new();
     for side in 0..2 {
@@ -415,7 +411,6 @@ fn threads_are_named_without_what_one_run_gives_them() {
     }
 }
 
-/// Each row of a tree as deep as wide would hold all names above it.
 #[test]
 fn paths_of_deep_trees_are_cut() {
     let mut rows = Rows::default();

@@ -5,35 +5,29 @@ use std::collections::{BTreeMap, HashMap};
 use trueno_engine::run::Run;
 use trueno_graph::{Class, Content, Graph, GraphError, Node};
 
-/// Operators of a run in preorder: the run itself, and below it its threads and devices.
+/// Operators of a run in preorder. The first is the run itself; its children are threads and devices.
 #[derive(Clone, Debug, Default)]
 pub struct OperatorTree {
     pub(super) operators: Vec<Operator>,
-    /// Device work by operator and name, in this order.
+    /// Device work, sorted by operator and name.
     pub(super) kernels: Vec<KernelSum>,
-    /// Names that both refer to.
     pub(super) names: Vec<String>,
-    /// Rows of devices whose times are not known.
     pub(super) untimed: u64,
 }
 
-/// One operator, without those below it.
 #[derive(Clone, Debug)]
 pub(super) struct Operator {
-    /// Number of its name.
     pub name: u32,
-    /// Operators in its subtree, itself among them.
+    /// Operators in its subtree, including itself.
     pub size: u32,
-    /// Calls; one but for kernels that stand for themselves.
+    /// Number of calls; 1 except for device work without an operator.
     pub calls: u32,
-    /// Time of the device work that it launched.
     pub device_ns: i64,
-    /// Time on its thread in which no operator below it ran.
+    /// Time on its thread outside its child operators.
     pub host_self_ns: i64,
     pub is_iteration: bool,
 }
 
-/// Device work of one name that an operator launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KernelSum {
     pub operator: u32,
@@ -43,7 +37,7 @@ pub(super) struct KernelSum {
 }
 
 impl OperatorTree {
-    /// Reads the tree of a run.
+    /// Builds the operator tree of a run.
     ///
     /// # Errors
     /// See [`GraphError`].
@@ -58,12 +52,12 @@ impl OperatorTree {
         Ok(Builder::new(graph).finish())
     }
 
-    /// Operators, without what stands for threads, devices and the run.
+    /// Number of operators, without threads, devices and the run.
     pub(super) fn count(&self) -> u64 {
         (self.operators.len() - 1 - self.children(0).len()) as u64
     }
 
-    /// The operators right below one, in the order of their starts.
+    /// Children in order of their starts.
     pub(super) fn children(&self, at: u32) -> Vec<u32> {
         let end = at + self.operators[at as usize].size;
         let mut children = Vec::new();
@@ -75,18 +69,15 @@ impl OperatorTree {
         children
     }
 
-    /// Device work that operators of this range launched.
     pub(super) fn kernels_of(&self, operators: std::ops::Range<u32>) -> &[KernelSum] {
         let before = |at: u32| self.kernels.partition_point(|sum| sum.operator < at);
         &self.kernels[before(operators.start)..before(operators.end)]
     }
 }
 
-/// Makes a tree of a graph.
 struct Builder {
     graph: Graph,
     tree: OperatorTree,
-    /// Operators around those of the tree.
     around: Vec<u32>,
     names: HashMap<String, u32>,
 }
@@ -157,7 +148,7 @@ impl Builder {
         number
     }
 
-    /// Adds what hangs below a lane to the operator that stands for it.
+    /// Adds what is below a lane to the operator that stands for it.
     fn lane(&mut self, lane: u32, at: u32) {
         let mut open: Vec<(u32, u32)> = Vec::new();
         push_children(&mut open, &self.graph, &self.tree.names, lane, at);
@@ -200,7 +191,7 @@ impl Builder {
         }
     }
 
-    /// Adds work that no operator launched: each name is one operator below its thread or device.
+    /// Adds device work that no operator launched: each name becomes an operator below its thread or device.
     fn kernels_without_operators(&mut self) {
         let is_lane = |around: &[u32], at: u32| at != 0 && around[at as usize] == 0;
         let mut sums: BTreeMap<(u32, String), (u32, u32, i64)> = BTreeMap::new();
@@ -230,7 +221,7 @@ impl Builder {
         }
     }
 
-    /// Preorder, with kernels added up by operator and name.
+    /// Sorts into preorder, and sums kernels by operator and name.
     fn put_in_order(&mut self) {
         let count = self.around.len();
         for at in (1..count).rev() {
@@ -270,8 +261,8 @@ impl Builder {
     }
 }
 
-/// Puts what hangs below a node on the stack, the first on top. What other threads did comes last and by name: the
-/// order in which they got to it is not the program's.
+/// Pushes a node's children on the stack, the first on top. Children on other threads come last, sorted by name,
+/// because the order in which threads start them varies.
 fn push_children(open: &mut Vec<(u32, u32)>, graph: &Graph, names: &[String], node: u32, at: u32) {
     let children = graph.children(node);
     let of_another_thread = |child: u32| {
@@ -289,7 +280,7 @@ fn push_children(open: &mut Vec<(u32, u32)>, graph: &Graph, names: &[String], no
     open[first..].reverse();
 }
 
-/// Calls, waits and host copies are how an operator does its work.
+/// Calls, waits and host copies are details of an operator, not operators.
 fn is_operator(class: Class) -> bool {
     match class {
         Class::Run
@@ -307,7 +298,7 @@ fn device_name(lane: &str) -> &str {
     lane.split("/stream ").next().unwrap_or(lane)
 }
 
-/// Name without the numbers of rank, thread and process, which differ from run to run: `thread 0 main` is `main`.
+/// Removes rank, thread and process ids, which differ between runs: `thread 0 main` becomes `main`.
 pub(super) fn thread_name(lane: &str) -> String {
     let is_number = |word: &str| {
         let word = word
@@ -333,7 +324,6 @@ pub(super) fn thread_name(lane: &str) -> String {
     words.join(" ")
 }
 
-/// A star for each number.
 fn without_numbers(name: &str) -> String {
     let mut out = String::with_capacity(name.len());
     let mut was_digit = false;

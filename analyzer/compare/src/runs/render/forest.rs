@@ -5,7 +5,7 @@ use trueno_render::chart::{self, Scene};
 
 use crate::runs::Comparison;
 
-/// Each name with a ratio: right of 1 it got slower. `None` when there is none.
+/// A forest plot of each name's ratio; above 1 it got slower. `None` if there are no ratios.
 pub fn forest(comparison: &Comparison) -> Option<Scene> {
     let rows: Vec<_> = comparison
         .names

@@ -5,19 +5,16 @@ use trueno_render::markdown;
 use trueno_render::style::{Meaning, Palette};
 
 const GAP: usize = 2;
-/// Names and sentences are not made narrower than this.
 const MIN_WIDTH: usize = 12;
 
-/// Contents of a column, and so how it gives way on a narrow page.
+/// Content of a column, which decides how it shrinks on a narrow page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// Names, whose middles give way.
+    /// Shortened in the middle.
     Names,
-    /// Sentences, which are wrapped.
     Sentences,
-    /// Numbers, which are never shortened.
     Numbers,
-    /// Numbers that are left out, and named below, where there is no room.
+    /// Left out if there is no room, and listed below the table.
     MoreNumbers,
 }
 
@@ -27,16 +24,14 @@ impl Holds {
     }
 }
 
-/// Rows of texts.
 pub struct Grid {
-    /// Headings, and what stands below.
     pub columns: Vec<(&'static str, Holds)>,
-    /// As many cells as there are columns, and what the row means.
+    /// One cell per column, and the row's meaning for colours.
     pub rows: Vec<(Vec<String>, Option<Meaning>)>,
 }
 
 impl Grid {
-    /// Lines of at most `room` columns, as long as the numbers leave room for the texts at all. None without rows.
+    /// Lines of at most `room` columns, if the numbers leave enough room for texts. Empty without rows.
     pub fn lines(&self, room: usize, palette: Palette) -> Vec<String> {
         if self.rows.is_empty() {
             return Vec::new();
@@ -68,7 +63,6 @@ impl Grid {
         lines
     }
 
-    /// One row: as many lines as its longest sentence has.
     fn row(&self, kept: &[usize], widths: &[usize], cells: &[String]) -> Vec<String> {
         let cells: Vec<Vec<String>> = cells
             .iter()
@@ -102,7 +96,7 @@ impl Grid {
             .max(width::measure(self.columns[at].0))
     }
 
-    /// Columns that have room once texts gave way, and the headings of those that do not: the rightmost goes first.
+    /// Columns that fit if texts shrink, and the headings of those left out. The rightmost is left out first.
     fn fitting(&self, room: usize) -> (Vec<usize>, Vec<&'static str>) {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         let mut left_out = Vec::new();
@@ -123,7 +117,7 @@ impl Grid {
         (kept, left_out)
     }
 
-    /// Natural widths; texts give way, the widest first.
+    /// Natural widths. Texts shrink, the widest first.
     fn widths(&self, kept: &[usize], room: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = kept.iter().map(|at| self.natural(*at)).collect();
         let gaps = GAP * widths.len().saturating_sub(1);
@@ -138,7 +132,7 @@ impl Grid {
         widths
     }
 
-    /// As a table of Markdown; nothing without rows.
+    /// Empty if there are no rows.
     pub fn markdown(&self) -> String {
         if self.rows.is_empty() {
             return String::new();

@@ -12,19 +12,19 @@ use crate::runs::counts::Change;
 use crate::runs::totals::Total;
 use crate::runs::{Comparison, PathRow, TotalRow};
 
-/// Share of the difference from which on a part of the path is told.
+/// Smaller shares of the difference on the critical path are not mentioned.
 const MIN_PART: f64 = 0.1;
-/// Of the names of the side that has fewer, the part in common below which it is another program.
+/// If the smaller side shares fewer of its names, it is a different program.
 const MIN_COMMON: f64 = 0.25;
-/// Too few names to tell another program by.
+/// With fewer names, programs cannot be told apart.
 const FEW_NAMES: usize = 4;
-/// Windows whose lengths differ by no more are of equal length.
+/// Relative difference up to which two windows have equal length.
 const EQUAL_LENGTH: f64 = 0.05;
-/// Work that differs by more than this is unequal.
+/// Relative difference above which the amount of work is unequal.
 const EQUAL_WORK: f64 = 0.05;
 
-/// What makes it doubtful before all, then the end-to-end difference of a step, of a unit of work or of the whole, then its
-/// largest part on the critical path.
+/// The main result in a line: first what makes it doubtful, then the end-to-end difference of a step, a unit of
+/// work or the whole, then its largest part on the critical path.
 pub fn headline(comparison: &Comparison) -> String {
     let wall = comparison
         .totals
@@ -98,7 +98,7 @@ fn of_wall(comparison: &Comparison, row: &TotalRow, base: f64, run: f64) -> Stri
     }
 }
 
-/// Half of the 95 % interval, in points of the change that stands before it.
+/// Half of the 95 % interval, in percentage points.
 fn uncertainty(ratio: Ratio) -> String {
     let off = (ratio.high - ratio.value).max(ratio.value - ratio.low);
     if ratio.value >= 10.0 {
@@ -108,7 +108,7 @@ fn uncertainty(ratio: Ratio) -> String {
     }
 }
 
-/// Says "mostly" of a part from half of the difference on.
+/// The largest part, introduced by "mostly" if it is at least half of the difference.
 fn largest_part(comparison: &Comparison, difference_ns: f64) -> Option<String> {
     let share = |part: &PathRow| part.change_ns() / difference_ns;
     let mut parts = comparison.path.iter();
@@ -128,7 +128,8 @@ fn largest_part(comparison: &Comparison, difference_ns: f64) -> Option<String> {
     Some(format!("{word}: {what} on the critical path {change}"))
 }
 
-/// Steps tell more than the whole run: there are many of them, so that their scatter is known.
+/// The difference of steps. It is preferred over that of the whole run: there are many steps, so their scatter is
+/// known.
 fn steps(comparison: &Comparison) -> Option<String> {
     let mut steps = comparison.names.iter();
     let steps = steps.find(|name| name.name.kind == Kind::Iteration && name.ratio.is_some())?;
@@ -147,7 +148,6 @@ fn steps(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// Devices whose names differ.
 fn other_device(comparison: &Comparison) -> Option<String> {
     let is_name = |aspect: &&Aspect| {
         let key = aspect
@@ -163,7 +163,7 @@ fn other_device(comparison: &Comparison) -> Option<String> {
     Some(format!("other GPU: {} → {}", first.base, first.run))
 }
 
-/// Names in common and of the side that has fewer, where that is too little for one program.
+/// Number of common names and of names on the smaller side, if that is too few for the same program.
 fn other_program(comparison: &Comparison) -> Option<(usize, usize)> {
     let is_row = |name: &Name| !matches!(name.kind, Kind::Category | Kind::DeviceCategory);
     let both = comparison.names.iter().filter(|row| is_row(&row.name));
@@ -181,7 +181,7 @@ fn other_program(comparison: &Comparison) -> Option<(usize, usize)> {
     (is_other && !has_steps).then_some((both, fewer))
 }
 
-/// Of windows of equal length the time of a unit of work, where one has more of it than the other.
+/// Time per unit of work, for windows of equal length with different amounts of work.
 fn unequal_work(comparison: &Comparison, base: f64, run: f64) -> Option<String> {
     if base <= 0.0 || (run / base - 1.0).abs() > EQUAL_LENGTH {
         return None;

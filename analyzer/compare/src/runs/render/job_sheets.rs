@@ -25,7 +25,7 @@ fn shown<F>(figures: &Option<F>, value: impl Fn(&F) -> Option<f64>, column: &str
     }
 }
 
-/// The sheets, with `top` rows of each; none where a side is no job.
+/// The sheets, with `top` rows each; empty if a side is not a job.
 pub fn job_sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
     let Some(jobs) = &comparison.jobs else {
         return Vec::new();
@@ -111,7 +111,6 @@ pub fn job_sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
     vec![ranks, collectives]
 }
 
-/// The parts of a page.
 pub fn job_parts(comparison: &Comparison) -> Vec<Part> {
     let Some(jobs) = &comparison.jobs else {
         return Vec::new();

@@ -19,7 +19,7 @@ struct File<'a> {
     comparison: &'a Comparison,
 }
 
-/// Times in nanoseconds, ratios as run over base; what was not measured is null.
+/// Times are in nanoseconds, ratios are run over base, and null was not measured.
 pub fn json(comparison: &Comparison) -> String {
     let file = File {
         format: Format {

@@ -25,18 +25,15 @@ pub use json::json;
 pub use page::page;
 use sheets::sheets;
 
-/// One part: a heading, what to say of it, and a table.
 pub struct Sheet {
     pub heading: &'static str,
-    /// Lines above the table.
     pub lead: Vec<String>,
-    /// The table; may have no rows.
     pub grid: Grid,
-    /// Rows left out.
     pub left_out: usize,
 }
 
-/// For a terminal of `room` columns, with `top` rows of each table; in full with each property of devices that differs.
+/// For a terminal of `room` columns, with `top` rows of each table. In full, each differing property of devices is
+/// listed.
 pub fn terminal(
     comparison: &Comparison,
     room: usize,
@@ -71,7 +68,6 @@ pub fn terminal(
     out
 }
 
-/// The comparison as Markdown, for a pull request.
 pub fn markdown(comparison: &Comparison, top: usize) -> String {
     let mut out = format!("**{}**\n\n", markdown::text(&headline(comparison)));
     for (at, sheet) in sheets(comparison, top, false).into_iter().enumerate() {

@@ -8,7 +8,7 @@ use super::{Grid, Holds, Sheet};
 use crate::runs::Comparison;
 use crate::runs::operators::{OperatorRow, Operators};
 
-/// The sheets, with `top` rows of each table; none where operators were not compared.
+/// The sheets, with `top` rows of each table; empty if operators were not compared.
 pub fn operator_sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
     let Some(operators) = &comparison.operators else {
         return Vec::new();
@@ -17,7 +17,6 @@ pub fn operator_sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
     sheets.into_iter().flatten().collect()
 }
 
-/// Heading of the table of differences.
 pub fn heading(operators: &Operators) -> &'static str {
     if operators.has_device() {
         "Device time by operator"
@@ -26,7 +25,7 @@ pub fn heading(operators: &Operators) -> &'static str {
     }
 }
 
-/// Basis of the figures, among which is no verdict.
+/// What the figures are based on. Operators have no verdicts.
 pub fn remarks(operators: &Operators) -> Vec<String> {
     let (what, base, run) = if operators.has_device() {
         (
@@ -79,7 +78,7 @@ pub fn remarks(operators: &Operators) -> Vec<String> {
     remarks
 }
 
-/// Name of the operator, and the path to it from its thread.
+/// The operator's name, and the path to it from its thread.
 pub fn place(row: &OperatorRow) -> (String, String) {
     match row.path.split_last() {
         Some((name, around)) => (name.clone(), around.join(" / ")),
@@ -153,21 +152,20 @@ fn share(share: f64) -> String {
     }
 }
 
-/// An operator or kernel that one side has.
 pub struct OnOneSide<'a> {
     /// `base` or `run`.
     pub side: &'static str,
     /// `operator` or `kernel`.
     pub kind: &'static str,
     pub name: &'a str,
-    /// The operator that it counts for.
+    /// The operator that its time is counted for.
     pub row: &'a OperatorRow,
     pub calls: u64,
     pub device_ns: f64,
     pub host_self_ns: Option<f64>,
 }
 
-/// All that only one side has: the longest on devices first, then on the host.
+/// Everything that only one side has, by device time, then by host time.
 pub fn all_on_one_side(operators: &Operators) -> Vec<OnOneSide<'_>> {
     let mut all = Vec::new();
     for row in &operators.rows {
@@ -203,7 +201,6 @@ pub fn all_on_one_side(operators: &Operators) -> Vec<OnOneSide<'_>> {
     all
 }
 
-/// Remark on what only one side has.
 pub const ONE_SIDED: &str = "operators, with all below them, and names of kernels: above, both count for the operator that they are in";
 
 fn one_sided(operators: &Operators, top: usize) -> Option<Sheet> {

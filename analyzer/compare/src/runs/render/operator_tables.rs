@@ -7,7 +7,6 @@ use super::page_tables::Part;
 use crate::runs::Comparison;
 use crate::runs::operators::OperatorRow;
 
-/// The parts that have rows; none where operators were not compared.
 pub fn operator_parts(comparison: &Comparison) -> Vec<Part> {
     let parts = [differences(comparison), one_sided(comparison)];
     parts.into_iter().flatten().collect()

@@ -13,12 +13,10 @@ use super::wording::{between, change, common_verdict, interval, one_run, time};
 use crate::runs::comparability::Standing;
 use crate::runs::{Compared, Comparison, Verdict};
 
-/// Names that are told in sentences, of those that got slower and of those that got faster.
 const TOLD: usize = 5;
-/// Rows of a table in the page.
 const KEPT: usize = 5_000;
 
-/// The page; tables show `top` rows at first, one at least.
+/// The HTML page. Tables show `top` rows at first, at least one.
 pub fn page(comparison: &Comparison, top: usize) -> String {
     let top = top.max(1);
     let parts = tables::parts(comparison);
@@ -75,7 +73,7 @@ pub fn page(comparison: &Comparison, top: usize) -> String {
     .page()
 }
 
-/// Without their folders, which the part on whether they can be compared has.
+/// Names without folders, which the section on comparability shows.
 fn file_names(paths: &[String]) -> String {
     let name = |path: &String| {
         let name = Path::new(path).file_name();
@@ -168,7 +166,6 @@ fn figures(out: &mut String, comparison: &Comparison) {
     out.push_str("</div>\n");
 }
 
-/// Writes what differs besides what was to be compared, before any verdict.
 fn doubts(out: &mut String, comparison: &Comparison) {
     if !comparison.is_measurable() {
         out.push_str("<p class=\"banner error\">Nothing could be compared: no name has enough samples with durations on both sides.</p>\n");

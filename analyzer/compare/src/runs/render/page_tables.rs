@@ -10,17 +10,13 @@ use super::wording::{COMMON, common_verdict, counts};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
 pub struct Part {
-    /// Id of its element.
     pub id: &'static str,
-    /// Sentence that leads to it.
     pub word: &'static str,
     pub heading: &'static str,
-    /// Remark on the table.
     pub lead: String,
     pub table: Table,
 }
 
-/// Those that have rows, in the order in which they are read.
 pub fn parts(comparison: &Comparison) -> Vec<Part> {
     let verdicts = [common(comparison), names(comparison)];
     let others = [

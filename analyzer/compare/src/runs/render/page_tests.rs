@@ -57,7 +57,6 @@ fn comparison(names: Vec<Compared>) -> Comparison {
     }
 }
 
-/// The places of some texts, which must come in this order.
 #[track_caller]
 fn in_order(page: &str, texts: &[&str]) {
     let mut behind = 0;

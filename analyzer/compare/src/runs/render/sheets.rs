@@ -17,7 +17,7 @@ use super::{Grid, Holds, Sheet};
 use crate::runs::comparability::{Aspect, Standing};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
-/// The sheets, with `top` rows of each table; in full with aspects that another says in short.
+/// The sheets, with `top` rows of each table. In full, they include aspects that another one summarizes.
 pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> {
     let whole = [
         Some(comparability(comparison, is_full)),
@@ -92,7 +92,6 @@ fn comparability(comparison: &Comparison, is_full: bool) -> Sheet {
     }
 }
 
-/// The change that all names have in common, before any of them.
 fn common(comparison: &Comparison) -> Option<Sheet> {
     let rows = comparison.common.iter().map(|common| {
         let meaning = match common.verdict {
@@ -242,7 +241,6 @@ fn has_means(comparison: &Comparison) -> bool {
         .any(|name| name.mean_ratio.is_some())
 }
 
-/// Cells of the columns that are not always there.
 fn beside(comparison: &Comparison, name: &Compared) -> Vec<String> {
     let shown =
         |ratio: Option<Ratio>| ratio.map_or(NOT_MEASURED.to_owned(), |ratio| change(ratio.value));
@@ -251,7 +249,7 @@ fn beside(comparison: &Comparison, name: &Compared) -> Vec<String> {
     own.into_iter().chain(mean).collect()
 }
 
-/// Names by reason; in full each of them.
+/// Names without a verdict, by reason. In full, each of them.
 fn not_told(comparison: &Comparison, top: usize, is_full: bool) -> Option<Sheet> {
     let names = comparison.names.iter();
     let names: Vec<&Compared> = names

@@ -16,7 +16,7 @@ const LEAD: &str = "device time (of runs without a device host time) of operator
 
 type Side = fn(&SignatureRow) -> Option<Figures>;
 
-/// The sheet, with `top` rows; none where a side has no shapes.
+/// The sheet with `top` rows; `None` if a side has no shapes.
 pub fn signature_sheet(comparison: &Comparison, top: usize) -> Option<Sheet> {
     let all = comparison.signatures.as_ref()?;
     let rows = all.iter().take(top).map(|row| {
@@ -68,7 +68,6 @@ pub fn signature_sheet(comparison: &Comparison, top: usize) -> Option<Sheet> {
     })
 }
 
-/// The part of a page.
 pub fn signature_part(comparison: &Comparison) -> Option<Part> {
     let rows = comparison.signatures.as_ref()?;
     let each = || rows.iter();

@@ -6,11 +6,9 @@ use trueno_statistics::{Common, Ratio};
 
 use crate::runs::Comparison;
 
-/// Remark on what all names have in common.
 pub const COMMON: &str =
     "median over names of the ratio of their medians; names below are judged relative to it";
 
-/// Remark on the verdicts of two single runs.
 pub fn one_run(comparison: &Comparison) -> &'static str {
     if comparison.common.is_empty() {
         "one run per side, and too few names to separate the machine from the programs; proof takes several \
@@ -21,7 +19,6 @@ pub fn one_run(comparison: &Comparison) -> &'static str {
     }
 }
 
-/// The verdict on what all names have in common, with the reason why there is none.
 pub fn common_verdict(common: &Common) -> String {
     let word = common.verdict.word();
     match &common.why {
@@ -30,7 +27,7 @@ pub fn common_verdict(common: &Common) -> String {
     }
 }
 
-/// A ratio as a change in percent: `+5.2 %`, `+206 %`, `-99.98 %`; from ten times on as a factor, `570×`.
+/// A ratio as a change in percent: `+5.2 %`, `+206 %`, `-99.98 %`. From a factor of ten on: `570×`.
 pub fn change(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOT_MEASURED.to_owned();
@@ -52,7 +49,6 @@ pub fn interval(ratio: Ratio) -> String {
     format!("{} … {}", change(ratio.low), change(ratio.high))
 }
 
-/// A change of two values, where there are two.
 pub fn between(base: Option<f64>, run: Option<f64>) -> String {
     match (base, run) {
         (Some(base), Some(run)) if base == run => "=".to_owned(),
@@ -61,18 +57,16 @@ pub fn between(base: Option<f64>, run: Option<f64>) -> String {
     }
 }
 
-/// A change of a time, with its sign.
 pub fn signed(ns: f64) -> String {
     let sign = if ns > 0.0 { "+" } else { "" };
     format!("{sign}{}", units::duration(ns))
 }
 
-/// A time, where there is one.
 pub fn time(ns: Option<f64>) -> String {
     ns.map_or_else(|| NOT_MEASURED.to_owned(), units::duration)
 }
 
-/// Counts of runs: one number where they agree.
+/// Counts of runs; a single number if they are equal.
 pub fn counts(counts: &[u64]) -> String {
     let ends = (counts.iter().min(), counts.iter().max());
     match ends {

@@ -1,11 +1,9 @@
 //! Standard output and error of a plugin, which should stay empty.
 
-/// Bytes kept of the beginning, and of the end.
+/// Bytes kept of the beginning, and as many of the end.
 const KEPT: usize = 2048;
-/// Characters shown of a line.
 const SHOWN: usize = 160;
 
-/// The beginning and the end of it.
 #[derive(Debug, Default)]
 pub struct CapturedOutput {
     bytes: u64,
@@ -25,12 +23,10 @@ impl CapturedOutput {
         self.last.drain(..over);
     }
 
-    /// The last line that says something.
     pub fn last_line(&self) -> Option<String> {
         line(String::from_utf8_lossy(&self.last).lines().rev())
     }
 
-    /// Tells whether the end of it says that memory ran out.
     pub fn tells_of_memory(&self) -> bool {
         let last = String::from_utf8_lossy(&self.last);
         ["memory allocation of", "bad_alloc", "out of memory"]
@@ -38,12 +34,12 @@ impl CapturedOutput {
             .any(|words| last.contains(words))
     }
 
-    /// Tells whether the end of it says that the stack is full, as Rust does.
+    /// Whether the last bytes contain Rust's message about a stack overflow.
     pub fn tells_of_the_stack(&self) -> bool {
         String::from_utf8_lossy(&self.last).contains("overflowed its stack")
     }
 
-    /// A note for people; `None`: nothing was written.
+    /// `None` if nothing was written.
     pub fn note(&self) -> Option<String> {
         let first = match line(String::from_utf8_lossy(&self.first).lines()) {
             Some(line) => format!(", beginning with {line:?}"),

@@ -18,11 +18,10 @@ use crate::plugin::host::{Emitted, PluginOutput};
 use crate::plugin::linked::Linked;
 use crate::plugin::load::{load, load_linked};
 
-/// Most open files of a plugin.
 const MAX_FILES: u64 = 256;
 
-/// Does the job that standard input holds, sends the answer to what was standard
-/// output, and ends the process without running anything else of the plugin's.
+/// Runs the job on standard input, writes the answer to standard output, and ends the process without running any
+/// more code of the plugin.
 ///
 /// # Errors
 /// Standard input holds no job, or there is nobody left to answer.
@@ -59,7 +58,8 @@ pub fn serve(linked: &[Linked]) -> Result<Infallible, String> {
     unsafe { libc::_exit(code) }
 }
 
-/// Takes input and output for itself. The plugin finds an empty input, and its output goes to the error output.
+/// Duplicates standard input and output for the host. The plugin gets an empty input, and its output goes to
+/// standard error.
 fn take_over() -> io::Result<(File, File)> {
     let private = |of: i32| -> io::Result<File> {
         // SAFETY: a call with numbers; the new descriptor is nobody else's.

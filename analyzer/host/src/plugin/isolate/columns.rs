@@ -7,7 +7,6 @@ use trueno_plugin::{
     BoolColumn, Column, ColumnType, F64Column, I64Column, Table, TextColumn, U64Column,
 };
 
-/// A plugin's table, to be sent.
 pub fn to_bytes(table: &Table) -> Vec<u8> {
     let mut bytes = (table.rows() as u64).to_le_bytes().to_vec();
     for (name, column) in table.columns() {
@@ -51,7 +50,7 @@ fn number(ty: ColumnType) -> u8 {
     place.map_or(u8::MAX, |place| place as u8)
 }
 
-/// The table that was sent.
+/// Reads a table that [`to_bytes`] wrote.
 ///
 /// # Errors
 /// The bytes are not such a table.
@@ -102,7 +101,6 @@ pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Table, String> {
 
 const CUT: &str = "a table is cut short";
 
-/// Bytes that were not read yet.
 struct Rest<'a>(&'a [u8]);
 
 impl<'a> Rest<'a> {
@@ -124,7 +122,7 @@ impl<'a> Rest<'a> {
         std::str::from_utf8(taken).map_err(|_| "a text of a table is not UTF-8".into())
     }
 
-    /// Cells of `N` bytes each, behind one byte that says whether there is a value.
+    /// Cells of `N` bytes each, preceded by a byte that says whether there is a value.
     fn cells<T, const N: usize>(
         &mut self,
         rows: usize,

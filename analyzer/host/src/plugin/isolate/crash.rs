@@ -20,7 +20,7 @@ const SIGNALS: [c_int; 6] = [
     libc::SIGTRAP,
 ];
 
-/// Handlers in force before: the standard library's tells of full stacks.
+/// The previous handlers. The standard library's one reports stack overflows.
 struct Before(UnsafeCell<[MaybeUninit<libc::sigaction>; SIGNALS.len()]>);
 
 // SAFETY: written once before any handler is set, read only afterwards.
@@ -30,7 +30,7 @@ static BEFORE: Before = Before(UnsafeCell::new([MaybeUninit::uninit(); SIGNALS.l
 static TO: AtomicI32 = AtomicI32::new(-1);
 static FRESH_BYTES: AtomicU64 = AtomicU64::new(0);
 
-/// Sets the handlers; they write to `to`, an open file.
+/// Installs handlers that write a `Crash` to `to`, an open file.
 pub fn watch(to: c_int, fresh_bytes: u64) {
     TO.store(to, Ordering::Release);
     FRESH_BYTES.store(fresh_bytes, Ordering::Release);
@@ -83,7 +83,7 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, _context: *mut c
     }
 }
 
-/// Address space of this process, 0 when it is not known. Allocates nothing.
+/// Address space of this process; 0 if unknown. Does not allocate.
 pub fn memory_bytes() -> u64 {
     let mut text = [0_u8; 64];
     // SAFETY: all three calls are allowed in handlers; the buffer is as long as is said.

@@ -9,32 +9,28 @@ use trueno_plugin::{Chart, abi};
 use super::Limits;
 use super::captured_output::CapturedOutput;
 
-/// The last message of a child that came to its end as it should.
+/// The last message of a child that ends normally.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct End {
-    /// Status that the plugin returned.
     pub status: abi::Status,
-    /// Its charts, as in [`PluginOutput`](crate::plugin::PluginOutput).
     pub charts: Vec<Chart>,
     pub error: Option<String>,
-    /// Its rejected emissions, as there.
     pub rejected: Vec<String>,
 }
 
-/// The child's word on a signal that is about to end it.
+/// Sent by the child when a fatal signal arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crash {
     pub signal: i32,
-    /// Address of the faulting access, for signals that tell it.
     pub address: u64,
-    /// Address space that the plugin had taken, bytes.
+    /// Address space that the plugin had used, in bytes.
     pub memory_bytes: u64,
 }
 
 impl Crash {
     pub const BYTES: usize = 24;
 
-    /// The bytes to send. Allocates nothing.
+    /// Does not allocate.
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..8].copy_from_slice(&i64::from(self.signal).to_le_bytes());
@@ -43,7 +39,6 @@ impl Crash {
         bytes
     }
 
-    /// Reads what was sent.
     pub fn from_bytes(bytes: &[u8]) -> Option<Crash> {
         let number = |at: usize| {
             let bytes = bytes.get(at..at + 8)?;
@@ -57,28 +52,21 @@ impl Crash {
     }
 }
 
-/// The reason why there is no [`End`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ExitReason {
-    /// The time limit, which was this.
     TooLong(Duration),
-    /// The limit of processor time, which was this.
     TooMuchWork(Duration),
-    /// More threads than a plugin may have.
     TooManyThreads,
-    /// A signal that holds it until another one.
+    /// A stop signal (such as SIGSTOP).
     Stopped,
     /// It sent more than [`Limits::results_bytes`].
     TooMuch,
-    /// Its messages are not ours.
     Garbled,
     Signal(i32),
-    /// It ended by itself, with this code.
     Exit(i32),
 }
 
 impl ExitReason {
-    /// Message on what happened, for people.
     pub fn message(&self, crash: Option<Crash>, wrote: &CapturedOutput, limits: &Limits) -> String {
         let last = || match wrote.last_line() {
             Some(line) => format!("; the last it wrote was {line:?}"),
@@ -144,7 +132,6 @@ impl ExitReason {
     }
 }
 
-/// Meaning of a signal, to stand behind its name.
 fn meaning(signal: i32, crash: Option<Crash>) -> String {
     match (name(signal).as_str(), crash) {
         ("SIGSEGV" | "SIGBUS", Some(crash)) if crash.address < 4096 => {
@@ -167,7 +154,6 @@ fn meaning(signal: i32, crash: Option<Crash>) -> String {
     }
 }
 
-/// Its name, as the numbers of Linux are.
 pub fn name(signal: i32) -> String {
     let names = [
         (1, "SIGHUP"),

@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-/// A part of a file. What has been read is given back to the system, where the
-/// system can do that, so that the memory of a memory file falls as its reader's grows.
+/// Reads a range of a file, and frees what has been read where the system allows it. The memory of an in-memory
+/// file then shrinks as its reader's grows.
 pub struct InputReader {
     file: Arc<File>,
     from: u64,
@@ -16,11 +16,10 @@ pub struct InputReader {
     given_back: u64,
 }
 
-/// Distance that reading runs ahead of giving back.
+/// Freeing stays this far behind reading.
 const GIVE_BACK_BYTES: u64 = 4 << 20;
 
 impl InputReader {
-    /// A reader from one byte of `file` to another.
     pub fn new(file: Arc<File>, (from, to): (u64, u64)) -> InputReader {
         InputReader {
             file,
@@ -61,7 +60,7 @@ impl Read for InputReader {
 }
 
 impl Seek for InputReader {
-    /// The reader of streams only ever goes forward.
+    /// The reader of Arrow streams only seeks forward.
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let at = match to {
             SeekFrom::Start(at) => self.from.checked_add(at),

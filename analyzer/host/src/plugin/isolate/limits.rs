@@ -6,46 +6,43 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Choice of the plugins that run in a process of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Which {
     #[default]
     None,
-    /// Those that lie neither beside the executable nor in `../lib/trueno-analyze`.
+    /// Those outside the executable's folder and `../lib/trueno-analyze`.
     Outside,
     All,
 }
 
-/// The choice, and the limits.
 #[derive(Clone, Debug, Default)]
 pub struct Isolation {
     pub which: Which,
     pub limits: Limits,
 }
 
-/// Limits of one plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// The program whose hidden verb serves: the analyzer itself.
+    /// The program with the hidden command `plugin-host`: the analyzer itself.
     pub program: PathBuf,
-    /// From its start to its end, on the wall clock; `None`: by the size of its inputs.
+    /// Wall time from start to end; `None` derives it from the size of the inputs.
     pub time: Option<Duration>,
-    /// Processor time of all its threads; `None`: as much as time on the wall clock.
+    /// Processor time of all threads; `None` uses the wall time.
     pub cpu_time: Option<Duration>,
-    /// Address space beyond that of the fresh process, its copy of the inputs included.
+    /// Address space beyond that of the fresh process, including its copy of the inputs.
     pub memory_bytes: u64,
 }
 
-/// Default time limit for no input at all: a busy machine needs long to start a process.
+/// Default time limit without inputs. A busy machine takes long to start a process.
 const TIME: Duration = Duration::from_secs(60);
-/// Time added for each byte of its inputs: ours take a hundredth of it.
+/// Time added per byte of input. Our plugins take a hundredth of it.
 const TIME_PER_BYTE: Duration = Duration::from_micros(1);
 
-/// A library that takes longer to load, or to look at its options, is broken.
+/// Limit for loading a library or checking its options. A slower one is broken.
 const MAX_LOADING_TIME: Duration = Duration::from_secs(60);
-/// The least time for that, whatever the limit of a run: a busy machine takes long to start a process.
+/// Minimum for that, even if the limit of a run is shorter: a busy machine takes long to start a process.
 const MIN_LOADING_TIME: Duration = Duration::from_secs(10);
-/// The least processor time for that: far more than a large library takes.
+/// Minimum processor time for that, far more than a large library takes.
 const MIN_LOADING_CPU_TIME: Duration = Duration::from_secs(1);
 
 impl Limits {
@@ -54,13 +51,13 @@ impl Limits {
         asked.clamp(MIN_LOADING_CPU_TIME, MAX_LOADING_TIME)
     }
 
-    /// The time limit of loading, and of looking at options: milliseconds where nothing is wrong.
+    /// Time limit for loading and for checking options, which normally take milliseconds.
     pub fn loading_time(&self) -> Duration {
         let asked = self.time.unwrap_or(MAX_LOADING_TIME);
         asked.clamp(MIN_LOADING_TIME, MAX_LOADING_TIME)
     }
 
-    /// Most bytes that it may give: the analyzer holds them more than once while it reads them.
+    /// Limit on bytes of results. The analyzer holds them more than once while it reads them.
     pub fn results_bytes(&self) -> u64 {
         self.memory_bytes / 4
     }
@@ -74,12 +71,10 @@ impl Limits {
         }
     }
 
-    /// The limit of processor time of a plugin with inputs of this size.
     pub fn cpu_time_for(&self, inputs_bytes: u64) -> Duration {
         self.cpu_time.unwrap_or_else(|| self.time_for(inputs_bytes))
     }
 
-    /// The time limit of a plugin with inputs of this size.
     pub fn time_for(&self, inputs_bytes: u64) -> Duration {
         let more_us = u128::from(inputs_bytes) * TIME_PER_BYTE.as_micros();
         let more = Duration::from_micros(u64::try_from(more_us).unwrap_or(u64::MAX));
@@ -99,7 +94,7 @@ impl Default for Limits {
     }
 }
 
-/// Memory of the machine, or of the control group where that is less; 4 GiB when neither is known.
+/// Memory of the machine, or of the control group if that is less; 4 GiB if neither is known.
 pub fn memory_of_this_machine() -> u64 {
     let number =
         |file: &str| -> Option<u64> { std::fs::read_to_string(file).ok()?.trim().parse().ok() };
@@ -118,7 +113,7 @@ pub fn memory_of_this_machine() -> u64 {
     known.min().unwrap_or(4 << 30)
 }
 
-/// Reads a number of bytes, such as `512MB`, `2G` or `1073741824`.
+/// Parses a number of bytes, such as `512MB`, `2G` or `1073741824`.
 ///
 /// # Errors
 /// The expected form.

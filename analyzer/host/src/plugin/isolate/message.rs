@@ -14,15 +14,13 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 pub enum Kind {
     /// The descriptor, as JSON.
     Descriptor = 1,
-    /// The reason why the library is no plugin, as text.
+    /// Why the library is not a plugin, as text.
     Refused = 2,
-    /// Length of the name (4 bytes), name, the table, see `columns`.
+    /// Length of the name (4 bytes), the name, and the table (see `columns`).
     Table = 3,
     /// A finding, as JSON.
     Finding = 4,
-    /// An `End`, as JSON.
     End = 5,
-    /// A `Crash`.
     Crash = 6,
 }
 
@@ -35,13 +33,13 @@ impl Kind {
     }
 }
 
-/// Set in the kind of a message whose hash is CRC-32.
+/// Set in the kind of a message that is hashed with CRC-32.
 const IS_CRC: u8 = 0x40;
 
-/// Bytes in front of what a message says.
+/// Length of the header of a message.
 pub const HEAD: usize = 17;
 
-/// Those bytes. Allocates nothing: a crash is told with it.
+/// Builds the header. Does not allocate, because a crash handler calls it.
 pub fn head(kind: Kind, says: &[u8]) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     head[0] = kind as u8;
@@ -59,15 +57,12 @@ pub fn send(mut to: &File, kind: Kind, says: &[u8]) -> io::Result<()> {
     to.write_all(says)
 }
 
-/// Bytes that have arrived and were not taken yet.
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
-    /// Bytes at the front that were taken.
     taken: usize,
 }
 
-/// The bytes are no message.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Garbled;
 
@@ -78,12 +73,11 @@ impl Inbox {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Tells whether something has begun and not ended.
     pub fn has_rest(&self) -> bool {
         self.taken < self.bytes.len()
     }
 
-    /// The next message, if it is whole.
+    /// The next message, if it is complete.
     ///
     /// # Errors
     /// There is something else in its place; nothing behind it can be trusted.
@@ -117,7 +111,7 @@ impl Inbox {
     }
 }
 
-/// CRC-32 as zlib and Python's `binascii` have it, going on from the value of what stood before.
+/// CRC-32 as in zlib and Python's `binascii`, continued from the value `before`.
 fn crc_32(bytes: &[u8], before: u32) -> u32 {
     const TABLE: [u32; 256] = {
         let mut table = [0; 256];

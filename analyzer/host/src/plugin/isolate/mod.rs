@@ -43,7 +43,7 @@ mod watch;
 
 pub(crate) use columns::to_bytes;
 
-/// Doors for fuzzing, and no part of the interface.
+/// Entry points for fuzzing, not part of the interface.
 #[cfg(target_os = "linux")]
 #[doc(hidden)]
 pub mod fuzzing {
@@ -62,10 +62,9 @@ use super::descriptor::{Descriptor, Stage};
 use super::linked::{Code, Linked};
 use super::outcome::Outcome;
 
-/// Tells whether this system can do it.
 pub const AVAILABLE: bool = cfg!(target_os = "linux");
 
-/// Parts of the sandbox that this kernel does not have, for people; `None`: it has all.
+/// Parts of the sandbox that this kernel lacks, for users; `None` if it has all.
 pub fn missing() -> Option<&'static str> {
     #[cfg(target_os = "linux")]
     return sandbox::missing();
@@ -73,7 +72,7 @@ pub fn missing() -> Option<&'static str> {
     return None;
 }
 
-/// Descriptor of the plugin.
+/// Loads the plugin in a process of its own and returns its descriptor.
 ///
 /// # Errors
 /// The reason for its being no plugin, or the end of the process that loaded it.
@@ -84,7 +83,7 @@ pub fn describe(code: &Code, limits: &Limits) -> Result<Descriptor, String> {
     return Err(unavailable(&code.file, limits));
 }
 
-/// Runs the plugin. An input that is `None` is an optional one that is not there.
+/// Runs the plugin. An input that is `None` is an optional one that is missing.
 pub fn run(
     code: &Code,
     stage: Stage,
@@ -105,7 +104,7 @@ pub fn run(
     }
 }
 
-/// Does the child's work, of a library or of one of those that are linked; it does not come back.
+/// Runs the child's job, for a library or a linked plugin. Does not return.
 ///
 /// # Errors
 /// It was not started by the analyzer, or the way back to it is closed.

@@ -25,11 +25,9 @@ use crate::plugin::host::{MAX_FINDINGS, PluginOutput};
 use crate::plugin::linked::Code;
 use crate::plugin::outcome::{FailureKind, Outcome};
 
-/// The hidden verb.
 pub const VERB: &str = "plugin-host";
-/// Interval at which a child is looked at: its processor time, its threads, its end.
+/// Interval between checks of a child's processor time, threads and exit.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Reads of each pipe between two looks.
 const READS_A_TURN: usize = 16;
 
 pub fn describe(code: &Code, limits: &Limits) -> Result<Descriptor, String> {
@@ -107,7 +105,7 @@ pub fn run(
     }
 }
 
-/// Messages as a child sends them, taken; the second is false where they end in something else.
+/// Parses messages as a child sends them. False if malformed bytes follow.
 pub fn output_from(bytes: &[u8]) -> (PluginOutput, bool) {
     let (mut inbox, mut taken, mut end) = (Inbox::default(), PluginOutput::default(), None);
     let mut is_whole = true;
@@ -161,7 +159,6 @@ fn take(
     Ok(())
 }
 
-/// Writes the job behind the inputs.
 fn write_job(memory: &File, task: Task, code: &Code, limits: &Limits) -> Result<(), String> {
     let cpu_time = limits.cpu_time_for(length(memory));
     let interpreter = match task {
@@ -185,7 +182,6 @@ fn length(memory: &File) -> u64 {
     memory.metadata().map_or(0, |memory| memory.len())
 }
 
-/// Limits of a child with its inputs.
 struct Allowed {
     time: Duration,
     cpu_time: Duration,
@@ -201,7 +197,6 @@ impl Allowed {
         }
     }
 
-    /// The limit that a running child has exceeded.
     fn exceeded(&self, child: &Child, deadline: Option<Instant>) -> Option<ExitReason> {
         if is_over(deadline) {
             Some(ExitReason::TooLong(self.time))
@@ -215,16 +210,14 @@ impl Allowed {
     }
 }
 
-/// Messages, output and exit of a child that is gone.
 struct Heard {
     ending: ExitReason,
     crash: Option<Crash>,
-    /// The last message has no end.
     is_cut: bool,
     wrote: CapturedOutput,
 }
 
-/// Runs a child to its end; `start` writes its job, `hear` gets its messages.
+/// Runs a child to its end. `start` writes its job, `hear` receives its messages.
 fn talk(
     limits: &Limits,
     start: impl FnOnce(&File) -> Result<(), String>,
@@ -270,7 +263,8 @@ fn talk(
     Ok(heard)
 }
 
-/// Listens until the child has ended or is to be ended. [`ExitReason::Exit`] of 0: ask the system how.
+/// Listens until the child has ended or must be killed. After [`ExitReason::Exit`] with 0, ask the system how it
+/// ended.
 fn listen(
     child: &mut Child,
     allowed: &Allowed,
@@ -350,7 +344,6 @@ fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// The end of a pipe that is read without waiting.
 struct Pipe<R> {
     from: R,
 }
@@ -362,7 +355,7 @@ impl<R: Read + AsRawFd> Pipe<R> {
     }
 }
 
-/// Reads what there is now; a pipe that has ended is closed.
+/// Reads what is available. Closes a pipe that has ended.
 fn read<'a, R: Read>(
     pipe: &mut Option<Pipe<R>>,
     buffer: &'a mut [u8],
@@ -389,7 +382,7 @@ impl<R: AsRawFd> Waited for Option<Pipe<R>> {
     }
 }
 
-/// Until there is something to read, a pipe or the child ends, or it is time to look again.
+/// Waits until there is something to read, a pipe or the child ends, or the next check is due.
 fn wait_for_more(
     pipes: &[&dyn Waited],
     end: Option<&OwnedFd>,

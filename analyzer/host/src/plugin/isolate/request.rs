@@ -15,43 +15,33 @@ use super::python::interpreter::Interpreter;
 use super::tables;
 use crate::plugin::descriptor::Stage;
 
-/// Request to the child.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
     pub task: Task,
-    /// The library, or the program.
     pub file: PathBuf,
-    /// Id of a plugin that is linked into the program.
     pub linked: Option<String>,
-    /// Runs a plugin in Python; none is needed to describe one.
+    /// The interpreter that runs a Python plugin. Describing one needs none.
     pub interpreter: Option<Interpreter>,
-    /// The process that waits for the answer.
     pub parent: u32,
-    /// Limit of memory; see [`super::Limits::memory_bytes`].
     pub memory_bytes: u64,
-    /// Limit of processor time, whole seconds.
     pub cpu_seconds: u64,
 }
 
-/// Task of a child.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum Task {
-    /// Load it and say what it says about itself.
     Describe,
     Run {
-        /// The function to call.
         stage: Stage,
-        /// A JSON object.
         options: String,
-        /// From and to which byte of the file each input lies; `None`: it is not there.
+        /// Byte range of each input in the file; `None` if it is missing.
         inputs: Vec<Option<(u64, u64)>>,
     },
 }
 
-/// Bytes in front of the first input.
+/// Bytes before the first input.
 const HEAD: u64 = 16;
 
-/// Writes the inputs, freeing each part that is written, and gives their offsets.
+/// Writes the inputs and returns their ranges. Each part is freed once it is written.
 ///
 /// # Errors
 /// There is no room, or a table cannot be written.
@@ -79,7 +69,7 @@ pub fn write_inputs(
 }
 
 impl Request {
-    /// Puts it behind the inputs.
+    /// Writes the request after the inputs.
     ///
     /// # Errors
     /// It cannot be written.
@@ -94,7 +84,7 @@ impl Request {
             .map_err(|error| error.to_string())
     }
 
-    /// Reads it.
+    /// Reads the request from its file.
     ///
     /// # Errors
     /// The file holds none.

@@ -16,7 +16,6 @@ use std::path::{Path, PathBuf};
 pub use files::LIBRARY_PATH;
 pub use rights::MAX_THREADS;
 
-/// Parts of the sandbox that this kernel does not have, for people.
 pub fn missing() -> Option<&'static str> {
     match (files::are_guarded(), calls::are_filtered()) {
         (true, true) => None,
@@ -28,7 +27,7 @@ pub fn missing() -> Option<&'static str> {
     }
 }
 
-/// Closes all files but the first three and `kept`: what the analyzer was started with is no plugin's.
+/// Closes all files but the first three and `kept`, so that a plugin cannot use files of the analyzer.
 ///
 /// # Errors
 /// The system refuses.
@@ -51,7 +50,6 @@ pub fn close_others(mut kept: [i32; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// As [`close_others`], of the files that the system lists.
 fn close_listed(kept: [i32; 2]) -> io::Result<()> {
     let list = std::fs::read_dir("/proc/self/fd")?;
     let numbers = list.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
@@ -65,19 +63,17 @@ fn close_listed(kept: [i32; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// A program that is to be started in this process's place, and what that takes.
 pub struct Program<'a> {
-    /// Its path, where it lies in memory: this call alone is allowed.
+    /// Its path. Only an `execve` with this address is allowed.
     pub path: &'a CStr,
-    /// It, and its loader. Files of other names cannot be executed, so one who puts another path into the same place of
-    /// memory later starts nothing else.
+    /// The program and its dynamic loader. No other file can be executed, so overwriting the path in memory
+    /// gains nothing.
     pub executable: &'a [PathBuf],
-    /// Further folders that it reads.
     pub readable: &'a [PathBuf],
 }
 
-/// Shuts this thread, and all that it starts, into the sandbox of the plugin in `library`, out of which `program` can be
-/// started. What the kernel does not have is left out: see [`missing`].
+/// Confines this thread, and everything that it starts, to the sandbox of the plugin in `library`. Only `program`
+/// can be executed in it. Features that the kernel lacks are left out: see [`missing`].
 ///
 /// # Errors
 /// The kernel has it and refuses.

@@ -14,7 +14,7 @@ use polars_arrow::record_batch::RecordBatchT;
 use trueno_engine::closed_types::{self, ClosedRows};
 use trueno_plugin::arrow::ArrowArrayStream;
 
-/// Writes rows of the closed types, and lets go of each batch once it is written.
+/// Writes rows as an Arrow stream. Each batch is freed once it is written.
 ///
 /// # Errors
 /// They cannot be made, or not be written.
@@ -41,7 +41,7 @@ pub fn write(rows: ClosedRows, to: impl Write) -> PolarsResult<()> {
     writer.finish()
 }
 
-/// A stream over what was written: batches are read when they are asked for.
+/// Reads such a stream. Batches are read on demand.
 ///
 /// # Errors
 /// It does not begin as such a stream does.

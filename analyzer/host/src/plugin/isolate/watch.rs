@@ -6,15 +6,14 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::process::Child;
 use std::time::Duration;
 
-/// State of a child that has not been waited for.
 pub enum State {
     Runs,
-    /// By a signal, until another one: nobody but the plugin itself would send it.
+    /// Stopped by a signal, which only the plugin itself would send.
     Stopped,
     Ended,
 }
 
-/// Asks the system.
+/// Asks the system for the state of a child, without reaping it.
 ///
 /// # Errors
 /// It does not know the child.
@@ -32,7 +31,7 @@ pub fn state(child: &Child) -> io::Result<State> {
     }
 }
 
-/// A file that can be read once the child has ended; `None` on kernels before 5.3.
+/// A file that becomes readable once the child has ended; `None` on kernels before 5.3.
 pub fn end(child: &Child) -> Option<OwnedFd> {
     // SAFETY: a call with numbers; the new descriptor is nobody else's.
     unsafe {
@@ -42,7 +41,7 @@ pub fn end(child: &Child) -> Option<OwnedFd> {
     }
 }
 
-/// Processor time of all threads of the child, those that have ended included; zero where the system does not tell.
+/// Processor time of all threads of the child, including ended ones; 0 if unknown.
 pub fn cpu_time(child: &Child) -> Duration {
     let Ok(process) = libc::pid_t::try_from(child.id()) else {
         return Duration::ZERO;
@@ -66,7 +65,7 @@ pub fn cpu_time(child: &Child) -> Duration {
     }
 }
 
-/// Threads of the child; 0 where the system does not tell.
+/// Number of threads of the child; 0 if unknown.
 pub fn threads(child: &Child) -> u64 {
     let read = || -> Option<u64> {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
@@ -77,7 +76,7 @@ pub fn threads(child: &Child) -> u64 {
     read().unwrap_or(0)
 }
 
-/// Lets reading from a pipe wait for nothing.
+/// Makes reads from a pipe non-blocking.
 ///
 /// # Errors
 /// The system refuses.
@@ -93,7 +92,7 @@ pub fn without_waiting(file: &impl AsRawFd) -> io::Result<()> {
     }
 }
 
-/// A file of memory, closed at `exec`.
+/// Creates an in-memory file that is closed at `exec`.
 ///
 /// # Errors
 /// The system refuses.

@@ -8,14 +8,14 @@ use pyo3::prelude::*;
 
 use super::{ElementType, Layout};
 
-/// A buffer, held until this is dropped.
+/// A buffer, held until dropped.
 pub struct Buffer {
     // Boxed: some exporters have it point into itself.
     view: Box<ffi::Py_buffer>,
 }
 
 impl Buffer {
-    /// The buffer of an object; `None`: it has none.
+    /// The buffer of an object; `None` if it has none.
     ///
     /// # Errors
     /// It does not give it.
@@ -34,7 +34,7 @@ impl Buffer {
         }
     }
 
-    /// Its elements.
+    /// The elements of the buffer.
     ///
     /// # Errors
     /// They are of a type that is not fingerprinted.
@@ -86,7 +86,7 @@ impl Drop for Buffer {
     }
 }
 
-/// The type behind a format of the module `struct`, and the bytes of an element.
+/// Element type of a format of the Python module `struct`, given the element size.
 fn element_type(format: &str, bytes: usize) -> Option<ElementType> {
     let own = if cfg!(target_endian = "little") {
         '<'

@@ -9,7 +9,7 @@ use pyo3::types::PyCapsule;
 use super::{ElementType, Layout};
 
 const NAME: &CStr = c"dltensor";
-/// Devices whose memory the host reads.
+/// Device types whose memory the host can read.
 const CPU: i32 = 1;
 const CUDA_HOST: i32 = 3;
 
@@ -45,7 +45,7 @@ struct DlManagedTensor {
     deleter: Option<unsafe extern "C" fn(*mut DlManagedTensor)>,
 }
 
-/// A tensor in a capsule, which gives it back when nobody took it out.
+/// A tensor in a capsule, which frees it unless someone consumed it.
 pub struct Managed {
     capsule: Py<PyCapsule>,
     at: *const DlManagedTensor,
@@ -73,7 +73,7 @@ impl Managed {
         })
     }
 
-    /// Its elements.
+    /// The elements of the tensor.
     ///
     /// # Errors
     /// They lie on a device, or are of a type that is not fingerprinted.
@@ -128,7 +128,7 @@ impl Managed {
     }
 }
 
-/// The type behind DLPack's code and width.
+/// Element type of a DLPack type code and width.
 fn element_type(code: u8, bits: u8) -> Option<ElementType> {
     Some(match (code, bits) {
         (0, 8) => ElementType::I8,

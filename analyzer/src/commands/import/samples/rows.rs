@@ -9,22 +9,19 @@ use trueno_format::schema::{SampleRow, StackRow, SyncRow};
 
 use super::threads::Threads;
 
-/// The run that gets the rows.
 pub(super) struct Joining<'a> {
     pub rows: &'a mut RunWriter,
     pub threads: &'a mut Threads,
-    /// To be added to times of the sampled run.
+    /// Added to times of the sampled run.
     pub shift_ns: i64,
-    /// End of the other run.
+    /// End of the run that the samples are added to.
     pub wall_ns: i64,
-    /// Its tracer stopped the threads at their calls: when they did not run tells nothing of the program.
+    /// The sampler's tracer stopped threads at their calls, so its waits say nothing about the program.
     pub is_traced: bool,
-    /// Rows that do not belong to it, by the reason.
     pub left_out: BTreeMap<String, u64>,
 }
 
 impl Joining<'_> {
-    /// Adds samples, and gives their number.
     pub fn samples(&mut self, samples: &DataFrame) -> anyhow::Result<u64> {
         let columns = Rows::new(samples);
         let (times, numbers) = (columns.i64("time_ns")?, columns.u64("thread")?);
@@ -50,7 +47,6 @@ impl Joining<'_> {
         Ok(kept)
     }
 
-    /// Adds waits with ids from `id` on, and gives their number.
     pub fn waits(&mut self, waits: &DataFrame, mut id: u64) -> anyhow::Result<u64> {
         let columns = Rows::new(waits);
         let (starts, lengths) = (columns.i64("start_ns")?, columns.i64("dur_ns")?);
@@ -87,7 +83,6 @@ impl Joining<'_> {
         Ok(kept)
     }
 
-    /// Adds all stacks.
     pub fn stacks(&mut self, stacks: &DataFrame) -> anyhow::Result<()> {
         for row in 0..stacks.height() {
             let Some(id) = u64_at(stacks, "id", row) else {
@@ -109,7 +104,7 @@ impl Joining<'_> {
         Ok(())
     }
 
-    /// Thread and beginning in the new run of something that lasted that long; `None`: it does not belong there.
+    /// Thread and start in the new run of an interval of that length; `None` if it does not belong to the run.
     fn place(
         &mut self,
         kind: &str,

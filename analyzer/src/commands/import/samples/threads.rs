@@ -7,20 +7,18 @@ use trueno_engine::frame::{text_at, u64_at};
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::ThreadRow;
 
-/// A thread that is in the samples.
 pub(super) struct Sampled {
     name: Option<String>,
     os_id: u64,
-    /// Its row in the new run; `None`: of another process.
+    /// Its row in the new run; `None` if it is of another process.
     pub row: Option<u32>,
     pub is_used: bool,
 }
 
-/// Threads by their numbers in the operating system.
 pub(super) struct Threads {
     process: Option<u64>,
     recorded: BTreeMap<u64, u32>,
-    /// Behind the numbers of those that recorded themselves.
+    /// First thread number after those of threads that recorded themselves.
     first_new: u32,
     next: u32,
     pub sampled: BTreeMap<u32, Sampled>,
@@ -65,7 +63,7 @@ impl Threads {
         }
     }
 
-    /// Writes those that samples lie on and that did not record themselves: their numbers are behind the others.
+    /// Writes the threads that have samples but did not record themselves. Their rows follow the others.
     pub fn add(&self, rows: &mut RunWriter) -> anyhow::Result<u64> {
         let mut added = BTreeMap::new();
         for thread in self.sampled.values().filter(|thread| thread.is_used) {

@@ -6,13 +6,12 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-/// Environment variable with the interpreter; else it is `python3` of `PATH`.
+/// Environment variable with the interpreter. The default is `python3` in `PATH`.
 pub const VARIABLE: &str = "TRUENO_PYTHON";
-/// The oldest version that is taken.
 const MIN_VERSION: (u32, u32) = (3, 9);
 
-/// Says where it is, what it is, and where its modules lie. The loader of programs that the binary names has to be
-/// executable, too. Of folders that are not there it says nothing.
+/// Prints the interpreter's path, version and module folders. The dynamic loader named in the binary must be
+/// executable in the sandbox, too. Folders that do not exist are left out.
 const QUESTION: &str = r#"
 import json, os, struct, sys, sysconfig
 program = os.path.realpath(sys.executable)
@@ -37,19 +36,14 @@ print(json.dumps({
 
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Interpreter {
-    /// Its binary, links followed.
     pub program: PathBuf,
-    /// Major and minor version.
     version: (u32, u32),
-    /// Folders of modules, in order.
     pub path: Vec<String>,
-    /// Files that starting it executes.
     pub executable: Vec<PathBuf>,
-    /// Folders that it reads.
     pub readable: Vec<PathBuf>,
 }
 
-/// The interpreter, asked once in this process.
+/// The interpreter. It is queried once per process.
 ///
 /// # Errors
 /// There is none, for people.

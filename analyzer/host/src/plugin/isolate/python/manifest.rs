@@ -25,35 +25,26 @@ use crate::plugin::descriptor::{Descriptor, Input};
 
 const BEGIN: &str = "# /// trueno-plugin";
 const END: &str = "# ///";
-/// A longer file is no plugin.
 const MAX_BYTES: u64 = 4 << 20;
-/// The manifest crosses on a command line, whose words the system limits to 128 KiB.
+/// The manifest is passed on a command line, where the system limits an argument to 128 KiB.
 const MAX_MANIFEST_BYTES: usize = 32 << 10;
 
-/// Types of columns that tables declare, by table and column.
 pub type TableTypes = BTreeMap<String, BTreeMap<String, ColumnType>>;
 
-/// A type of columns, by its name.
 #[derive(Clone, Copy, Debug, Deserialize, serde::Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
     I64,
-    /// Whole numbers without a sign.
     U64,
     F64,
-    /// True or false.
     Bool,
     Text,
 }
 
-/// The comment, read.
 #[derive(Debug)]
 pub struct Manifest {
-    /// As of a library.
     pub descriptor: Descriptor,
-    /// Options with their defaults.
     pub options: Map<String, Value>,
-    /// Declared types of its tables.
     pub tables: TableTypes,
 }
 
@@ -73,7 +64,6 @@ struct Written {
     tables: TableTypes,
 }
 
-/// An input with more than a query.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenInput {
@@ -86,7 +76,7 @@ struct WrittenInput {
 }
 
 impl Manifest {
-    /// Reads it out of the file.
+    /// Parses the manifest of a file.
     ///
     /// # Errors
     /// The file cannot be read, or has none that is right.
@@ -136,7 +126,6 @@ impl Manifest {
     }
 }
 
-/// The lines of the comment, without their signs.
 fn block(text: &str) -> Result<String, String> {
     let mut begins = text.lines().enumerate().filter(|(_, line)| is(line, BEGIN));
     let Some((begin, _)) = begins.next() else {
@@ -170,7 +159,7 @@ fn is(line: &str, sign: &str) -> bool {
     line.trim_end() == sign
 }
 
-/// A query, columns of the table of that name, or either with flags.
+/// Parses an input: a query, columns of the table of that name, or either with flags.
 fn input(name: String, value: toml::Value) -> Result<Input, String> {
     let wrong = |why: String| format!("input {name}: {why}");
     let written = match value {

@@ -28,14 +28,14 @@ use super::sandbox::{self, Program};
 use interpreter::Interpreter;
 use manifest::{Manifest, TableTypes};
 
-/// Our part of the process: tables, results, and the way from the job to the answer.
+/// The host's Python code in the process.
 const RUNNER: &str = concat!(
     include_str!("tables.py"),
     include_str!("results.py"),
     include_str!("main.py")
 );
 
-/// Instructions to our part of the process; the rest stands in the request.
+/// Instructions for that code. The rest is in the request.
 #[derive(Serialize)]
 struct Job<'a> {
     id: &'a str,
@@ -49,7 +49,7 @@ struct Job<'a> {
     answer: RawFd,
 }
 
-/// Does the child's work; the process is in no sandbox yet.
+/// Runs the child's job. The process is not in a sandbox yet.
 ///
 /// # Errors
 /// The sandbox cannot be set up, the interpreter cannot be started, or there is nobody left to answer.
@@ -109,7 +109,6 @@ fn answer(to: &File, kind: Kind, says: &[u8]) -> Result<Infallible, String> {
     unsafe { libc::_exit(0) }
 }
 
-/// Puts the interpreter in this process's place.
 fn start(
     request: &Request,
     interpreter: &Interpreter,
@@ -156,7 +155,7 @@ fn start(
     ))
 }
 
-/// The same in each run: sets in one order, texts as UTF-8, sums of pools in one order.
+/// Environment that makes runs reproducible: fixed hash order, UTF-8, and a fixed order of sums in thread pools.
 fn environment() -> Result<Vec<CString>, String> {
     let fixed = [
         "PYTHONHASHSEED=0",

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Checks what the user gave, a JSON object.
+/// Checks options from the user, a JSON object.
 ///
 /// # Errors
 /// An unknown key, told with the known ones as the SDK of Rust tells them, or a value of another type.
@@ -30,7 +30,7 @@ pub fn check(given: &str, known: &Map<String, Value>) -> Result<(), String> {
     Ok(())
 }
 
-/// A whole number may stand for a broken one, not the other way round.
+/// An integer may stand for a float, but not the other way round.
 fn fits(value: &Value, default: &Value) -> bool {
     match (value, default) {
         (Value::Number(value), Value::Number(default)) => default.is_f64() || !value.is_f64(),

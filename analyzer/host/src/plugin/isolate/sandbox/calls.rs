@@ -10,7 +10,7 @@ use seccompiler::{
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Tells whether the kernel can, and this processor's calls are known.
+/// Whether the kernel supports filters, and system calls of this processor are known.
 pub fn are_filtered() -> bool {
     let action: u32 = libc::SECCOMP_RET_ERRNO;
     let known = TargetArch::try_from(std::env::consts::ARCH).is_ok();
@@ -26,7 +26,7 @@ pub fn are_filtered() -> bool {
         }
 }
 
-/// Leaves this thread only the calls that are allowed, and `execve` of the path that lies there in memory.
+/// Restricts this thread to the allowed system calls, and to `execve` with the given address.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -51,10 +51,10 @@ fn apply(
     Ok(())
 }
 
-/// Newer forms of calls of which only some uses are allowed.
+/// Newer variants of system calls of which only some uses are allowed.
 const HIDDEN: [i64; 2] = [libc::SYS_clone3, libc::SYS_openat2];
 
-/// Calls that are allowed; with rules: where one of them holds.
+/// Allowed system calls. Calls with rules are allowed if one of the rules matches.
 fn allowed(program: Option<&CStr>) -> Result<Rules, BackendError> {
     use SeccompCmpArgLen::{Dword, Qword};
     use SeccompCmpOp::{Eq, MaskedEq};
@@ -139,7 +139,7 @@ fn allowed(program: Option<&CStr>) -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-/// Files that are open or may be opened, and waiting for them.
+/// Reading and opening files, and waiting for them.
 const READING: [i64; 36] = [
     libc::SYS_read,
     libc::SYS_readv,
@@ -199,7 +199,7 @@ const MEMORY: [i64; 17] = [
     libc::SYS_pkey_mprotect,
 ];
 
-/// Threads, their signals and timers, and ends.
+/// Threads, signals, timers and exit.
 const THREADS: [i64; 32] = [
     libc::SYS_futex,
     libc::SYS_futex_waitv,
@@ -235,7 +235,7 @@ const THREADS: [i64; 32] = [
     libc::SYS_wait4,
 ];
 
-/// Numbers, random ones too.
+/// Queries, and random numbers.
 const ASKING: [i64; 26] = [
     libc::SYS_clock_gettime,
     libc::SYS_clock_getres,
@@ -265,7 +265,7 @@ const ASKING: [i64; 26] = [
     libc::SYS_ioprio_get,
 ];
 
-/// Older names of the same, which newer processors do not have.
+/// Older names of the same calls, which newer processors do not have.
 #[cfg(target_arch = "x86_64")]
 const ON_X86: [i64; 18] = [
     libc::SYS_stat,

@@ -9,10 +9,9 @@ use landlock::{
     Scope, path_beneath_rules,
 };
 
-/// The variable of the loader that is kept of the environment: folders of libraries that plugins link.
+/// The only environment variable of the loader that is kept: folders of libraries that plugins link.
 pub const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
-/// Folders of the system's libraries.
 const LIBRARIES: [&str; 8] = [
     "/lib",
     "/lib32",
@@ -38,10 +37,9 @@ const FILES: [&str; 10] = [
     "/proc/self/status",
 ];
 
-/// Newest rules that are asked for; the kernel's own are used where they are older.
+/// Newest Landlock version to use. Older kernels use their own.
 const RULES: ABI = ABI::V6;
 
-/// Tells whether the kernel can.
 pub fn are_guarded() -> bool {
     const VERSION: libc::c_ulong = 1;
     // SAFETY: with this flag the call takes no struct and gives a number.
@@ -55,8 +53,8 @@ pub fn are_guarded() -> bool {
     }
 }
 
-/// Leaves this thread only what the plugin in `library` is to read, what `program` reads and executes, and nothing to
-/// write.
+/// Restricts this thread to reading what the plugin in `library` and `program` need, and to executing `program`.
+/// Nothing can be written.
 ///
 /// # Errors
 /// The kernel refuses.
@@ -87,7 +85,6 @@ pub fn guard(library: &Path, program: Option<&Program<'_>>) -> Result<(), Rulese
         .map(drop)
 }
 
-/// The library, those beside it, and the folders that the user names for the loader.
 fn libraries_of(library: &Path) -> Vec<PathBuf> {
     let is_library = |path: &PathBuf| {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or("");

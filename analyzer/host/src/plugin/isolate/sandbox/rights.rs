@@ -2,10 +2,10 @@
 
 use std::io;
 
-/// Most threads of a plugin: pools take one or two for each processor.
+/// Limit on threads of a plugin. Thread pools use one or two per processor.
 pub const MAX_THREADS: u64 = 4096;
 
-/// The kernel's structs of `capset`, third version: rights have 64 bits, in two halves.
+/// Kernel structs of `capset`, version 3: 64-bit capabilities in two halves.
 #[repr(C)]
 struct Header {
     version: u32,
@@ -21,13 +21,13 @@ struct Half {
 }
 
 const VERSION_3: u32 = 0x2008_0522;
-/// The right to read files of all users: an administrator's plugin lies where its owner alone may read.
-/// What can be read at all is another part's affair.
+/// `CAP_DAC_READ_SEARCH`. An administrator's plugin may lie where only its owner can read. Landlock limits what can
+/// be read at all.
 const READ_ALL: u32 = 1 << 2;
 
-/// Gives up all rights that a usual user has not. Such a user gets a user namespace where the system permits one: the
-/// limit of threads then counts those of this process alone, for without, it counts all of the user's. An administrator's
-/// threads are not counted by the system at all: the parent does that for everybody.
+/// Drops all capabilities that a normal user does not have. A normal user also gets a user namespace if the system
+/// allows it: the limit of threads then counts only this process, and otherwise all processes of the user. The
+/// system never counts threads of an administrator, so the parent counts them for everybody.
 ///
 /// # Errors
 /// The system refuses what it never does.
