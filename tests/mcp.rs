@@ -279,6 +279,31 @@ fn each_tool_answers_about_a_run_and_writes_nothing_to_it() {
             .contains("--slow DownProjection=3")
     );
 
+    // The head and a chart are images; a chart that is not there is an error that names those that are.
+    for (arguments, shows) in [
+        (json!({"path": "simd.run"}), "the head of the report"),
+        (
+            json!({"path": "simd.run", "analysis": "roofline"}),
+            "chart 1 of roofline",
+        ),
+    ] {
+        let result = session.call("picture", arguments);
+        assert_eq!(result["structuredContent"]["shows"], shows, "{result}");
+        let image = &result["content"][1];
+        assert_eq!(
+            (&image["type"], &image["mimeType"]),
+            (&json!("image"), &json!("image/png"))
+        );
+        // The first bytes of a PNG, in base64.
+        assert!(image["data"].as_str().unwrap().starts_with("iVBORw0KGgo"));
+    }
+    let missing = json!({"path": "simd.run", "analysis": "roofline", "chart": 9});
+    let text = session.error("picture", missing);
+    assert!(
+        text.contains("no such chart; there are roofline.1-"),
+        "{text}"
+    );
+
     // The same question has the same answer.
     assert_eq!(
         session.answer("report", json!({"path": "simd.run"})),

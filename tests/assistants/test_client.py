@@ -53,7 +53,7 @@ class Assistant(unittest.TestCase):
                 self.assertIsNotNone(tool.output_schema, tool.name)
             return [tool.name for tool in tools]
 
-        expected = ["open", "report", "tables", "query", "what_if", "compare"]
+        expected = ["open", "report", "tables", "query", "what_if", "compare", "picture"]
         self.assertEqual(self.with_client(names), expected)
         self.assertEqual(self.with_client(names, mode="legacy"), expected)
 

@@ -27,6 +27,12 @@ pub enum Request {
         what_if: Vec<String>,
         rows: usize,
     },
+    /// A PNG in [`Output::json`].
+    Picture {
+        run: PathBuf,
+        /// An analysis and the number of its chart, from 1 on; `None`: the head of the report.
+        chart: Option<(String, usize)>,
+    },
     Compare {
         base: Vec<PathBuf>,
         runs: Vec<PathBuf>,
@@ -35,6 +41,7 @@ pub enum Request {
 
 #[derive(Clone, Debug, Default)]
 pub struct Output {
+    /// JSON, or the bytes of a picture.
     pub json: Vec<u8>,
     /// The JSON was cut because there was too much.
     pub is_cut: bool,

@@ -164,7 +164,9 @@ fn tools_are_described_as_reading_only_and_their_answers_have_schemas() {
             .collect();
         assert_eq!(
             names,
-            ["open", "report", "tables", "query", "what_if", "compare"]
+            [
+                "open", "report", "tables", "query", "what_if", "compare", "picture"
+            ]
         );
         for tool in tools {
             let hints = &tool["annotations"];

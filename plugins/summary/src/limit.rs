@@ -374,6 +374,7 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     let lead = match by {
         "computation" => "computation: ",
         "host" => "the host: ",
+        "memory" => "copies and allocation: ",
         _ => "",
     };
     Some(Limit {

@@ -2,6 +2,7 @@
 
 mod compare;
 mod open;
+pub(crate) mod picture;
 mod query;
 mod report;
 mod tables;
@@ -41,13 +42,14 @@ pub(crate) trait Tool: Sync {
     fn call<'a>(&'a self, arguments: Object, call: &'a Call) -> Answer<'a>;
 }
 
-pub(crate) static TOOLS: [&dyn Tool; 6] = [
+pub(crate) static TOOLS: [&dyn Tool; 7] = [
     &open::Open,
     &report::Report,
     &tables::Tables,
     &query::Query,
     &what_if::WhatIf,
     &compare::Compare,
+    &picture::Picture,
 ];
 
 pub(crate) fn input_schema(tool: &dyn Tool) -> Object {

@@ -6,13 +6,14 @@
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use tempfile::TempDir;
 use trueno_mcp::{Answering, Failure, Output, Program, Request, Steps};
 use trueno_model::exit;
 
@@ -47,11 +48,16 @@ impl Children {
         })
     }
 
-    fn command(&self, request: &Request, limit: Duration) -> Command {
+    fn command(&self, request: &Request, limit: Duration, folder: Option<&Path>) -> Command {
         let mut command = Command::new(&self.program);
         command
             .args(&self.flags)
-            .args(command_line::arguments(request, &self.plugins, limit))
+            .args(command_line::arguments(
+                request,
+                &self.plugins,
+                limit,
+                folder,
+            ))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -64,14 +70,86 @@ impl Children {
 
 impl Program for Children {
     fn ask(&self, request: Request, limit: Duration, steps: Steps) -> Answering {
-        let command = self.command(&request, limit);
+        let charts = match &request {
+            Request::Picture {
+                chart: Some((analysis, number)),
+                ..
+            } => match Charts::new(analysis, *number) {
+                Ok(charts) => Some(charts),
+                Err(why) => return Box::pin(async move { Err(why) }),
+            },
+            _ => None,
+        };
+        let folder = charts.as_ref().map(|charts| charts.folder.path());
+        let command = self.command(&request, limit, folder);
         let (send, receive) = mpsc::channel();
         let stop = StopOnDrop(send.clone());
-        let work = tokio::task::spawn_blocking(move || run(command, limit, steps, send, &receive));
+        let work = tokio::task::spawn_blocking(move || {
+            let output = run(command, limit, steps, send, &receive)?;
+            match charts {
+                Some(charts) => charts.picked(output),
+                None => Ok(output),
+            }
+        });
         Box::pin(async move {
             let _stop = stop;
             let done = work.await;
             done.unwrap_or_else(|why| Err(Failure::Defect(why.to_string())))
+        })
+    }
+}
+
+/// Where a report writes its charts, and the one to return.
+struct Charts {
+    folder: TempDir,
+    begin: String,
+}
+
+impl Charts {
+    fn new(analysis: &str, number: usize) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new()
+            .prefix("trueno-analyze-charts-")
+            .tempdir();
+        let folder = folder.map_err(|why| {
+            Failure::Refused(format!("no temporary folder for the picture: {why}"))
+        })?;
+        Ok(Self {
+            folder,
+            begin: format!("{analysis}.{number}-"),
+        })
+    }
+
+    /// The output with the picture in place of the report.
+    fn picked(&self, output: Output) -> Result<Output, Failure> {
+        let refused =
+            |why: io::Error| Failure::Refused(format!("the charts cannot be read: {why}"));
+        let mut names: Vec<String> = Vec::new();
+        for entry in std::fs::read_dir(self.folder.path()).map_err(refused)? {
+            let name = entry
+                .map_err(refused)?
+                .file_name()
+                .into_string()
+                .unwrap_or_default();
+            names.extend(name.strip_suffix(".png").map(str::to_owned));
+        }
+        names.sort();
+        let Some(name) = names.iter().find(|name| name.starts_with(&self.begin)) else {
+            let of_analysis = |name: &&String| name.split_once('.').is_some();
+            let charts: Vec<&str> = names
+                .iter()
+                .filter(of_analysis)
+                .map(String::as_str)
+                .collect();
+            return Err(Failure::Refused(match charts.as_slice() {
+                [] => "the analysis has no chart of this run".to_owned(),
+                charts => format!("no such chart; there are {}", charts.join(", ")),
+            }));
+        };
+        let path = self.folder.path().join(format!("{name}.png"));
+        Ok(Output {
+            json: std::fs::read(path).map_err(refused)?,
+            is_cut: false,
+            ..output
         })
     }
 }

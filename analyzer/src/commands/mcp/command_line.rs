@@ -13,7 +13,14 @@ use crate::cli::PluginArgs;
 
 /// Arguments of the command that answers a request. The command ends by itself a little after the limit if it was
 /// not stopped before.
-pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration) -> Vec<OsString> {
+///
+/// Charts are written to `folder`.
+pub(super) fn arguments(
+    request: &Request,
+    plugins: &[OsString],
+    limit: Duration,
+    folder: Option<&Path>,
+) -> Vec<OsString> {
     let mut line = Line(Vec::new());
     match request {
         Request::Info { run } => line.words(&["info", "--format=json", "--"]).path(run),
@@ -51,6 +58,19 @@ pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration
             }
             if let Some(baseline) = baseline {
                 line.flag("--baseline", baseline);
+            }
+            line.words(&["--"]).path(run)
+        }
+        Request::Picture { run, chart } => {
+            line.words(&["report"]).with(plugins);
+            match (chart, folder) {
+                (Some((analysis, _)), Some(folder)) => {
+                    line.words(&["--format=digest", "--top=1"]);
+                    line.flag("--plugin-id", analysis).flag("--charts", folder);
+                }
+                _ => {
+                    line.words(&["--card=-"]);
+                }
             }
             line.words(&["--"]).path(run)
         }
@@ -135,7 +155,12 @@ mod tests {
     use clap::Parser;
 
     fn parsed(request: &Request) -> Command {
-        let arguments = arguments(request, &[], Duration::from_secs(30));
+        let arguments = arguments(
+            request,
+            &[],
+            Duration::from_secs(30),
+            Some(Path::new("/charts")),
+        );
         let all = ["trueno-analyze".into()].into_iter().chain(arguments);
         Cli::try_parse_from(all).expect("a command line").command
     }
@@ -167,6 +192,24 @@ mod tests {
         assert!(args.html.is_none() && args.output.is_none());
         assert_eq!((args.what_if, args.top), (vec![hostile], Some(7)));
         assert_eq!(args.only, ["--html=/tmp/owned", "-o"]);
+    }
+
+    #[test]
+    fn a_picture_is_the_head_or_a_chart_in_a_folder_of_the_server() {
+        let picture = |chart| {
+            let run = "/runs/a.run".into();
+            let Command::Report(args) = parsed(&Request::Picture { run, chart }) else {
+                panic!("no report");
+            };
+            args
+        };
+        let head = picture(None);
+        assert_eq!(head.card.as_deref(), Some(Path::new("-")));
+        assert_eq!(head.charts, None);
+        let chart = picture(Some(("--html=/tmp/owned".to_owned(), 1)));
+        assert_eq!(chart.charts.as_deref(), Some(Path::new("/charts")));
+        assert_eq!(chart.only, ["--html=/tmp/owned"]);
+        assert!(chart.html.is_none() && chart.card.is_none());
     }
 
     #[test]
