@@ -103,7 +103,7 @@ fn exported_tables_are_no_run_and_take_no_place_of_one() {
     };
     refused("job/rank=0 --by-table -o one", "the run holds no ranks");
     assert!(!dir.join("one").exists());
-    refused("job --by-table -o tables", "tables are there already");
+    refused("job --by-table -o tables", "already contains tables");
     refused("job --by-table -o job", "lies in the run to export");
     let args = ["export", "parquet", "job", "-o", "parquet.run"];
     dir.command(&args).exits(0);

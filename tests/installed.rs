@@ -107,7 +107,7 @@ fn a_library_in_place_of_a_linked_plugin_is_said() {
     let said = text(&done.stderr);
     let library = library.canonicalize().unwrap();
     let words = format!(
-        "{} is used in place of the plugin that ships with this program",
+        "{} is used instead of the plugin that ships with this program",
         library.display()
     );
     assert!(said.contains(&words), "{said}");

@@ -208,7 +208,7 @@ fn what_cannot_be_made_is_told() {
     dir.folder("mine");
     dir.command(&["plugins", "new", "mine"])
         .exits(2)
-        .stderr_has("mine: it is there already");
+        .stderr_has("mine: exists already");
     dir.command(&[
         "plugins", "new", "mine", "--dir", "a/b", "--sdk", "/no/such",
     ])

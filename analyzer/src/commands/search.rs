@@ -35,7 +35,7 @@ pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Regis
             && fs::canonicalize(&entry.file).is_ok_and(|file| search.ships(&file))
         {
             stderr.warn(&format!(
-                "{} is used in place of the plugin that ships with this program, {}",
+                "{} is used instead of the plugin that ships with this program, {}",
                 by.display(),
                 entry.file.display()
             ));

@@ -44,7 +44,7 @@ impl Staging {
             }
             if !overwrite {
                 bail!(
-                    "{}: tables are there already (hint: choose another path, or give --overwrite)",
+                    "{}: already contains tables (hint: choose another path, or give --overwrite)",
                     place.display()
                 );
             }

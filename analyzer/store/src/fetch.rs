@@ -122,7 +122,7 @@ pub async fn mirror(
     let after = Listing::of(&connection).await?;
     ensure!(
         after.version() == version,
-        "{uri}: its objects changed while they were fetched (hint: fetch again once nobody writes them)"
+        "{uri}: its objects changed while they were fetched (hint: fetch again when no program is writing them)"
     );
     mirror.remove_partials()?;
     mirror.finish(&version)?;

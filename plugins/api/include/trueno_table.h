@@ -129,7 +129,7 @@ static inline int trueno_column(trueno_reader *in, const char *name, const char 
     const struct ArrowSchema *field = in->schema.children[i];
     if (strcmp(field->name, name) != 0) continue;
     if (strcmp(field->format, type) != 0)
-      in->status = trueno_fail(in->run, TRUENO_BAD_INPUT, "column `%s` has Arrow type `%s`, asked for as `%s`", name,
+      in->status = trueno_fail(in->run, TRUENO_BAD_INPUT, "column `%s` has Arrow type `%s`, but was read as `%s`", name,
                                field->format, type);
     return (int)i;
   }

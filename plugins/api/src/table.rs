@@ -182,7 +182,7 @@ pub(crate) fn no_column<'a>(
 
 pub(crate) fn other_type(table: &str, column: &str, found: ColumnType, asked: ColumnType) -> Error {
     Error::bad_input(format!(
-        "table `{table}`: column `{column}` is {found}, asked for as {asked} (hint: read it with .{found}(), or cast it in the query)"
+        "table `{table}`: column `{column}` is {found}, but was read as {asked} (hint: read it with .{found}(), or cast it in the query)"
     ))
 }
 

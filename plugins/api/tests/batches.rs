@@ -357,6 +357,6 @@ fn a_plugin_reads_its_inputs_batch_by_batch() {
     );
     assert_eq!(
         error(r#"{"type": 1}"#),
-        "table `spans`: column `dur_ns` is i64, asked for as u64 (hint: read it with .i64(), or cast it in the query)"
+        "table `spans`: column `dur_ns` is i64, but was read as u64 (hint: read it with .i64(), or cast it in the query)"
     );
 }

@@ -250,7 +250,7 @@ fn a_reader_in_c_names_the_column_it_misses() {
     let other = run(plugin, [Table::build("cells").u64("i", [1])]).unwrap_err();
     assert_eq!(
         other,
-        Error::bad_input("column `i` has Arrow type `L`, asked for as `l`")
+        Error::bad_input("column `i` has Arrow type `L`, but was read as `l`")
     );
 }
 

@@ -176,7 +176,7 @@ fn errors_keep_their_text_and_kind() {
     );
     assert_eq!(
         bad_input("type"),
-        "table `spans`: column `id` is u64, asked for as i64 (hint: read it with .u64(), or cast it in the query)"
+        "table `spans`: column `id` is u64, but was read as i64 (hint: read it with .u64(), or cast it in the query)"
     );
     assert_eq!(
         failure("unequal"),

@@ -45,7 +45,7 @@ pub enum ScaffoldError {
         /// The rejected name.
         name: String,
     },
-    #[error("{}: it is there already (hint: give another folder with --dir, or remove it)", .dir.display())]
+    #[error("{}: exists already (hint: choose another folder with --dir, or remove it)", .dir.display())]
     Exists { dir: PathBuf },
     #[error("{}: {source}", .path.display())]
     Write {

@@ -126,5 +126,5 @@ fn show(look: &mut GraphInput, coloured: bool) -> anyhow::Result<u8> {
 
 #[cfg(not(unix))]
 fn show(_: &mut GraphInput, _: bool) -> anyhow::Result<u8> {
-    bail!("tui is there for Unix terminals only (hint: `trueno-analyze tree RUN` prints the same)")
+    bail!("tui runs on Unix terminals only (hint: `trueno-analyze tree RUN` prints the same)")
 }

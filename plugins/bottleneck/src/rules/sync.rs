@@ -293,7 +293,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
         scope_kind: "threads",
         scope: "joins".into(),
         place: "host".into(),
-        confidence: (Confidence::Medium, format!("{} with recorded tasks, none of which runs then; why the wait continues is not recorded", many(n, "join"))),
+        confidence: (Confidence::Medium, format!("{} with recorded tasks, none of them running; why the wait continues is not recorded", many(n, "join"))),
         lead: format!("{} wait for {} of the wall while none of their tasks runs", many(n, "join"), percent(facts.share(ns))),
         fix: "removing that wait".into(),
         evidence: format!(

@@ -19,7 +19,7 @@ pub enum RecoverError {
     #[error("{}: holds several ranks (hint: recover each of them, such as {}/rank=0)", .0.display(), .0.display())]
     Ranks(PathBuf),
     /// Without `run.json` it is unknown whether the recording has ended.
-    #[error("{}: run.json is missing or damaged, so that it is not known how the recording ended (hint: the other verbs read what is there)", .0.display())]
+    #[error("{}: run.json is missing or damaged, so how the recording ended is unknown (hint: other commands read what is left)", .0.display())]
     Unknown(PathBuf),
     #[error("{}: already exists (hint: choose another path)", .0.display())]
     Exists(PathBuf),
