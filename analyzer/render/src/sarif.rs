@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
+use trueno_analysis::waits::names_a_wait;
 use trueno_model::evidence::Shown;
 use trueno_model::timeline::Frame;
 use trueno_model::{Cell, Finding, Level, Report, units, width};
@@ -89,12 +90,16 @@ fn of_finding(plugin: &str, finding: &Finding, shown: Option<&Shown>) -> Value {
         finding.detail.as_ref(),
         finding.suggestion.as_ref(),
     ];
-    let parts: Vec<&str> = parts.into_iter().flatten().map(String::as_str).collect();
+    let parts = parts
+        .into_iter()
+        .flatten()
+        .map(|text| width::printable(text));
+    let parts: Vec<_> = parts.collect();
     let places = shown.map(|shown| places(&shown.rows)).unwrap_or_default();
     json!({
         "ruleId": format!("{plugin}/{}", finding.code),
         "level": level,
-        "message": { "text": width::printable(&parts.join("\n")) },
+        "message": { "text": parts.join("\n") },
         "locations": places.iter().map(location).collect::<Vec<_>>(),
     })
 }
@@ -163,7 +168,7 @@ fn places(rows: &Table) -> Vec<Place> {
 }
 
 /// Functions with the most time, from names such as `FILE(LINE): FUNCTION`. Time of frames without a line counts for the
-/// innermost function around them that has one.
+/// innermost function around them that has one. Functions that only wait are left out.
 fn hottest(frames: &[Frame]) -> Vec<(Place, i64)> {
     let mut ordered: Vec<&Frame> = frames.iter().collect();
     ordered.sort_by_key(|frame| (frame.at_ns, frame.depth));
@@ -172,7 +177,7 @@ fn hottest(frames: &[Frame]) -> Vec<(Place, i64)> {
     for frame in ordered {
         around.truncate(frame.depth);
         let place = place(&frame.name).or_else(|| around.last().cloned().flatten());
-        if let Some(place) = &place {
+        if let Some(place) = place.as_ref().filter(|_| !names_a_wait(&frame.name, false)) {
             let ns = times.entry(place.clone()).or_default();
             *ns = ns.saturating_add(frame.self_ns);
         }
@@ -268,6 +273,7 @@ mod tests {
             frame("<built-in function sum>", 2, 0, 60, 60),
             frame("/x/b.py(4): g", 2, 60, 20, 20),
             frame("<string>(1): <module>", 1, 90, 10, 10),
+            frame("threading.py(359): wait", 1, 100, 500, 500),
         ];
         let results = results(&testing::report(Vec::new()), &Evidence::default(), frames);
         let places: Vec<(&str, &str)> = results

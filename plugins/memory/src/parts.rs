@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::producer::Producer;
 use trueno_plugin::{Error, Evidence, Finding, Input, Result, Run, Severity, Table, TableBuilder};
 
 use crate::Options;
@@ -100,11 +101,13 @@ pub fn read(run: &mut Run, options: &Options) -> Result<Section> {
         let counts = counts.u64(column)?.iter().flatten();
         Ok(counts.fold(0, u64::saturating_add))
     };
+    let of_run = run.table("run")?;
     let section = Section {
         places: places(run)?,
         zero_rows: sum("zero_rows")?,
         broken_rows: sum("broken_rows")?,
-        dropped: dropped(&run.table("run")?)?,
+        dropped: dropped(&of_run)?,
+        producer: Producer::of_run(&of_run),
         ..Section::default()
     };
     let mut tables = Vec::with_capacity(TABLES.len());

@@ -51,6 +51,7 @@ pub struct Section {
     /// Number of rows without a time, without bytes or with an invalid weight.
     pub broken_rows: u64,
     pub dropped: Option<u64>,
+    pub producer: Producer,
 }
 
 /// Number of dropped rows from input `run`.
@@ -96,6 +97,7 @@ impl Section {
             zero_rows: loaded.zero_rows,
             broken_rows: loaded.broken_rows,
             dropped: dropped(&of_run)?,
+            producer: Producer::of_run(&of_run),
             ..Self::default()
         }
         .with_tables(tables, options)
@@ -126,10 +128,9 @@ impl Section {
     /// The host refuses a table.
     pub fn emit(self, run: &mut Run) -> Result<()> {
         if self.places.is_empty() {
-            let producer = Producer::of_run(&run.table("run")?);
-            run.emit(availability::nothing_recorded(producer))?;
+            run.emit(availability::nothing_recorded(self.producer))?;
             let left_out = self.zero_rows.saturating_add(self.broken_rows);
-            return run.finding(findings::nothing_recorded(left_out, producer));
+            return run.finding(findings::nothing_recorded(left_out, self.producer));
         }
         for table in self.tables {
             run.emit(builder(table))?;

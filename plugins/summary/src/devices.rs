@@ -56,7 +56,7 @@ pub struct Device {
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn read(run: &mut Run) -> Result<(Vec<Device>, Option<f64>)> {
+pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<f64>)> {
     let idle = run.table("idle")?;
     let ns = |name: &str| idle.i64(name);
     let mut devices = Vec::with_capacity(idle.rows());
@@ -76,7 +76,7 @@ pub fn read(run: &mut Run) -> Result<(Vec<Device>, Option<f64>)> {
     }
     let splits = splits(&run.table("exposure")?)?;
     let models = models(&run.table("devices")?)?;
-    let peaks = peaks(&run.table("memory")?)?;
+    let peaks = peaks(memory)?;
     for device in &mut devices {
         device.split = splits.get(&device.place).copied().unwrap_or_default();
         device.peak_bytes = peaks.get(&device.place).copied();

@@ -159,7 +159,8 @@ impl Facts {
         let path_kinds = run.table("path_kinds")?;
         let has_no_path = !path_kinds.is_missing() && path_kinds.is_empty();
         let path_kinds = pairs(&path_kinds, "kind", "wall_share")?;
-        let (devices, any) = devices::read(run)?;
+        let memory = run.table("memory")?;
+        let (devices, any) = devices::read(run, &memory)?;
         let ranks = run.table("ranks")?.rows();
         let incomplete_ranks = texts(&run.table("incomplete_ranks")?, "detail")?;
         let iterations = if devices.is_empty() {
@@ -223,7 +224,7 @@ impl Facts {
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
-            peak: Peak::read(&run.table("memory")?, &run.table("memory_owners")?)?,
+            peak: Peak::read(&memory, &run.table("memory_owners")?)?,
             counters: counters(&run.table("counters")?)?,
             sampled,
         })

@@ -13,6 +13,7 @@ pub struct Analysis {
     pub results: Vec<tables::Result>,
     pub left_out: LeftOut,
     pub declared: Counts,
+    pub producer: Producer,
 }
 
 impl Analysis {
@@ -36,6 +37,7 @@ impl Analysis {
             results,
             left_out: loaded.left_out,
             declared: declared.counts,
+            producer: loaded.producer,
         })
     }
 
@@ -45,8 +47,7 @@ impl Analysis {
     /// The host refuses something.
     pub fn emit(&self, run: &mut Run, options: &Options) -> Result<()> {
         if self.results.is_empty() {
-            let producer = Producer::of_run(&run.table("run")?);
-            return run.finding(findings::nothing_recorded(&self.left_out, producer));
+            return run.finding(findings::nothing_recorded(&self.left_out, self.producer));
         }
         run.emit(tables::summary(&self.results))?;
         run.emit(tables::iterations(&self.results))?;

@@ -18,7 +18,6 @@ pub mod tables;
 pub mod warm_up;
 
 use serde::Deserialize;
-use trueno_analysis::producer::Producer;
 use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 use crate::analysis::Analysis;
@@ -55,8 +54,10 @@ impl Plugin for Throughput {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let loaded = series::Loaded::load(run)?;
         if loaded.series.is_empty() {
-            let producer = Producer::of_run(&run.table("run")?);
-            return run.finding(findings::nothing_recorded(&loaded.left_out, producer));
+            return run.finding(findings::nothing_recorded(
+                &loaded.left_out,
+                loaded.producer,
+            ));
         }
         Analysis::judge(run, &loaded, &options)?.emit(run, &options)
     }

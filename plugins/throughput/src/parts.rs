@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::producer::Producer;
 use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 
 use crate::analysis::Analysis;
@@ -151,6 +152,7 @@ pub fn load(run: &mut Run) -> Result<Analysis> {
         }
     }
     Ok(Analysis {
+        producer: Producer::of_run(&run.table("run")?),
         results: results.into_values().collect(),
         left_out,
         declared,

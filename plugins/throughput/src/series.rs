@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::hash::FastSet;
+use trueno_analysis::producer::Producer;
 use trueno_analysis::quantiles::median;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, rank};
@@ -31,6 +32,7 @@ pub struct Loaded {
     pub series: Vec<Series>,
     pub ids: FastSet<u64>,
     pub left_out: LeftOut,
+    pub producer: Producer,
 }
 
 /// How many rows are in no series, by reason.
@@ -65,7 +67,10 @@ impl Loaded {
         let (id, thread) = (table.u64("id")?, table.i64("thread")?);
         let (number, bound) = (table.u64("iteration")?, table.bool("is_bound")?);
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let mut out = Self::default();
+        let mut out = Self {
+            producer: Producer::of_run(&wall),
+            ..Self::default()
+        };
         let mut threads: BTreeMap<i64, Vec<Iteration>> = BTreeMap::new();
         out.ids.extend(id.iter().flatten());
         for row in 0..table.rows() {

@@ -98,6 +98,8 @@ const MAY_USE: [(&str, &[&str]); 35] = [
         &[
             "trueno-format",
             "trueno-plugin",
+            // Names of functions that only wait.
+            "trueno-analysis",
             "trueno-display-names",
             "trueno-model",
         ],
