@@ -451,8 +451,6 @@ pub fn category(category: &str) -> Option<Category> {
 pub struct NamedDevice {
     /// Its number, where the name has one.
     pub number: Option<u32>,
-    /// Its rows are those of the host that hands work to it, where other processes hold the work itself.
-    pub may_be_host_side: bool,
 }
 
 /// The device that a process of a trace stands for, by its name or label.
@@ -460,12 +458,7 @@ pub struct NamedDevice {
 /// `GPU0` is one, `/device:GPU:0`, `Ascend Hardware` and `NPU 3`; `GPU worker` and `python` are none.
 pub fn device_of_process(name: &str) -> Option<NamedDevice> {
     let lower = name.trim().to_ascii_lowercase();
-    let found = |number: Option<u32>| {
-        Some(NamedDevice {
-            number,
-            may_be_host_side: false,
-        })
-    };
+    let found = |number: Option<u32>| Some(NamedDevice { number });
     if lower == "ascend hardware" || lower == "cuda functions" {
         return found(None);
     }
@@ -485,7 +478,6 @@ pub fn device_of_process(name: &str) -> Option<NamedDevice> {
         let is_device = ACCELERATORS.contains(&kind);
         return is_device.then_some(NamedDevice {
             number: rest[..digits].parse().ok(),
-            may_be_host_side: rest[digits..].trim_end() == " compute",
         });
     }
     for kind in ACCELERATORS {

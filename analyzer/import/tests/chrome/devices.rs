@@ -232,6 +232,51 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
 }
 
 #[test]
+fn the_views_that_tensorflow_gives_of_a_gpu_are_one_gpu() {
+    let op = |name: &str, pid: &str, times: (u32, u32)| {
+        slice("Op", name, (pid, "0"), times, &format!(r#""op": "{name}""#))
+    };
+    let flow = |phase: &str, pid: &str, ts: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "DataFlow", "name": "t", "id": {ts}, "pid": {pid}, "tid": 0, "ts": {ts}}}"#
+        )
+    };
+    let task = "/job:localhost/replica:0/task:0";
+    for (host, gpu) in [("/device:CPU:0", "/device:GPU:0"), ("/cpu:0", "/gpu:0")] {
+        let run = import(trace(&[
+            process("0", "Allocators"),
+            process("1", &format!("{task}{host} Compute")),
+            process("3", &format!("{task}{gpu} Compute")),
+            process("5", &format!("{gpu}/stream:all Compute")),
+            process("7", &format!("{gpu}/stream:12 Compute")),
+            process("9", &format!("{gpu}/memcpy Compute")),
+            process("14", &format!("{gpu}/stream:14 Compute")),
+            op("NoOp", "1", (0, 20)),
+            flow("s", "1", 20),
+            op("Const", "3", (25, 5)),
+            op("Mul", "3", (31, 8)),
+            flow("t", "3", 31),
+            op("Add", "1", (60, 8)),
+            flow("t", "1", 60),
+            op("Mul", "5", (50, 200)),
+            op("Mul", "7", (50, 200)),
+            op("MEMCPYDtoH", "9", (300, 10)),
+            op("MEMCPYDtoH", "14", (300, 10)),
+        ]))
+        .unwrap();
+        assert_eq!(rows(&run, "kernels", &KERNELS), ["Mul 0 12 50000"]);
+        let columns = ["device", "stream", "start_ns"];
+        assert_eq!(rows(&run, "transfers", &columns), ["0 14 300000"]);
+        let mut bricks = rows(&run, "bricks", &["name"]);
+        bricks.sort();
+        assert_eq!(bricks, ["Add", "Const", "Mul", "NoOp"]);
+        assert_eq!(run.json.problems, Vec::<String>::new());
+        let warns = |text: &str| run.notes.warnings.iter().any(|of| of.contains(text));
+        assert!(!warns("looks like a device"), "{gpu}");
+    }
+}
+
+#[test]
 fn kernels_without_a_place_are_work_where_they_follow_one_another() {
     // Proton: no process, no device; its older form is a document a line.
     let document = |tid: u32| {
