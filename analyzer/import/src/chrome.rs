@@ -311,6 +311,7 @@ fn hash_of(hashes: &[u64]) -> u64 {
 }
 
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
+    collector.reach_over_window();
     (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
@@ -323,6 +324,7 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     flows::link(&mut collector, &texts, swept.flows)?;
     autograd::link(&mut collector, &texts, swept.nodes)?;
     collector.write_arguments()?;
+    collector.write_kernel_counters(origin_ns)?;
     collector.doubts.warn(collector.notes);
     let Layout {
         warnings, unclear, ..

@@ -441,6 +441,8 @@ pub fn category(category: &str) -> Option<Category> {
         "cuda_sync" | "xpu_sync" => Category::Wait,
         "cpu_op" | "Operator" | "user_annotation" | "python_function" | "cpu_instant_event"
         | "fwdbwd" | "Session" | "Node" => Category::Host,
+        // Ascend's task queue: its `correlation_id` counts operators, not calls.
+        "enqueue" | "dequeue" => Category::Host,
         _ if category.starts_with("hip_") || category.ends_with("_runtime") => Category::Call,
         _ => return None,
     })
@@ -451,8 +453,6 @@ pub fn category(category: &str) -> Option<Category> {
 pub struct NamedDevice {
     /// Its number, where the name has one.
     pub number: Option<u32>,
-    /// Its rows are those of the host that hands work to it, where other processes hold the work itself.
-    pub may_be_host_side: bool,
 }
 
 /// The device that a process of a trace stands for, by its name or label.
@@ -460,12 +460,7 @@ pub struct NamedDevice {
 /// `GPU0` is one, `/device:GPU:0`, `Ascend Hardware` and `NPU 3`; `GPU worker` and `python` are none.
 pub fn device_of_process(name: &str) -> Option<NamedDevice> {
     let lower = name.trim().to_ascii_lowercase();
-    let found = |number: Option<u32>| {
-        Some(NamedDevice {
-            number,
-            may_be_host_side: false,
-        })
-    };
+    let found = |number: Option<u32>| Some(NamedDevice { number });
     if lower == "ascend hardware" || lower == "cuda functions" {
         return found(None);
     }
@@ -485,7 +480,6 @@ pub fn device_of_process(name: &str) -> Option<NamedDevice> {
         let is_device = ACCELERATORS.contains(&kind);
         return is_device.then_some(NamedDevice {
             number: rest[..digits].parse().ok(),
-            may_be_host_side: rest[digits..].trim_end() == " compute",
         });
     }
     for kind in ACCELERATORS {

@@ -228,7 +228,65 @@ enum ProcessKind {
     Calls,
     Summary,
     Repeated(u32),
+    /// Operations as the host's executor ran them, whatever device they were for: TensorFlow's.
+    Executor,
     Other,
+}
+
+/// A process of TensorFlow's `timeline`: one device seen from one side, such as `/gpu:0/stream:7 Compute`, or
+/// `/job:localhost/replica:0/task:0/device:GPU:0 Compute` for what its executor did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DeviceView<'n> {
+    /// The program that the device belongs to; empty if the name does not say.
+    task: &'n str,
+    /// `GPU:0`.
+    device: &'n str,
+    side: Side,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Stream(u32),
+    /// All streams at once.
+    AllStreams,
+    /// The copies of all streams.
+    Copies,
+    Executor,
+}
+
+impl<'n> DeviceView<'n> {
+    fn of(name: &'n str) -> Option<Self> {
+        const KINDS: [(&str, usize); 3] =
+            [("/device:", "/device:".len()), ("/gpu:", 1), ("/cpu:", 1)];
+        let name = name.trim_end();
+        let name = name
+            .strip_suffix(" Compute")
+            .or(name.strip_suffix(" Tensors"))?;
+        let found = KINDS
+            .iter()
+            .find_map(|(mark, skipped)| Some((name.find(mark)?, skipped)));
+        let (at, skipped) = found?;
+        let (task, rest) = (&name[..at], &name[at + skipped..]);
+        let (device, side) = rest.split_once('/').unwrap_or((rest, ""));
+        let side = match side.strip_prefix("stream:") {
+            Some(stream) if stream.starts_with("all") => Side::AllStreams,
+            Some(stream) => Side::Stream(leading_number(stream)?),
+            None if side == "memcpy" => Side::Copies,
+            None if side.is_empty() => Side::Executor,
+            None => return None,
+        };
+        Some(Self { task, device, side })
+    }
+
+    fn is_of_device(&self, other: &Self) -> bool {
+        let is_task = self.task == other.task || self.task.is_empty() || other.task.is_empty();
+        is_task && self.device.eq_ignore_ascii_case(other.device)
+    }
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text.bytes().take_while(u8::is_ascii_digit).count();
+    text[..end].parse().ok()
 }
 
 struct Processes {
@@ -246,13 +304,9 @@ impl Processes {
             let named = lanes.process_name(process);
             named.unwrap_or(if is_number { "" } else { id })
         };
-        let streams_of = |prefix: &str| {
-            (0..count).any(|other| {
-                let rest = name(other).strip_prefix(prefix);
-                rest.and_then(|rest| rest.strip_prefix("/stream:"))
-                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-            })
-        };
+        let views: Vec<DeviceView<'_>> = (0..count)
+            .filter_map(|process| DeviceView::of(name(process)))
+            .collect();
         let mut numbers = DeviceNumbers::default();
         let (mut all, mut warnings) = (Vec::new(), Vec::new());
         for process in 0..count {
@@ -261,27 +315,36 @@ impl Processes {
             let named = vendors::device_of_process(name);
             let label = survey.labels.get(id.as_bytes());
             let labelled = label.and_then(|label| vendors::device_of_process(label));
-            let (before_stream, stream) = match name.split_once("/stream:") {
-                Some((prefix, stream)) => (prefix, Some(stream)),
-                None => (name.trim_end_matches(" Compute"), None),
+            let view = DeviceView::of(name);
+            let device = view.map_or(name.to_owned(), |view| {
+                format!("{}/{}", view.task, view.device.to_ascii_lowercase())
+            });
+            let has_side = |is_side: fn(Side) -> bool| {
+                view.is_some_and(|view| {
+                    views
+                        .iter()
+                        .any(|other| other.is_of_device(&view) && is_side(other.side))
+                })
             };
-            let is_repeated =
-                stream.is_some_and(|stream| stream.starts_with("all")) && streams_of(before_stream);
-            let is_host_side = named.is_some_and(|of| of.may_be_host_side)
-                && stream.is_none()
-                && streams_of(before_stream);
+            let is_repeated = match view.map(|view| view.side) {
+                Some(Side::AllStreams) => has_side(|side| matches!(side, Side::Stream(_))),
+                Some(Side::Copies) => {
+                    has_side(|side| matches!(side, Side::Stream(_) | Side::AllStreams))
+                }
+                _ => false,
+            };
             let kind = if is_given {
-                ProcessKind::Given(numbers.number(before_stream, named.and_then(|of| of.number)))
+                ProcessKind::Given(numbers.number(&device, named.and_then(|of| of.number)))
             } else if vendors::is_summary_process(name) {
                 ProcessKind::Summary
             } else if vendors::is_call_process(name) {
                 ProcessKind::Calls
             } else if name == "CUDA functions" {
                 ProcessKind::DevicePerThread
-            } else if is_host_side {
-                ProcessKind::Other
+            } else if view.is_some_and(|view| view.side == Side::Executor) {
+                ProcessKind::Executor
             } else if let Some(of) = named {
-                let number = numbers.number(before_stream, of.number);
+                let number = numbers.number(&device, of.number);
                 if is_repeated {
                     ProcessKind::Repeated(number)
                 } else {
@@ -292,14 +355,13 @@ impl Processes {
             } else {
                 ProcessKind::Other
             };
-            let digits = |text: &str| {
-                let end = text.bytes().take_while(u8::is_ascii_digit).count();
-                text[..end].parse().ok()
-            };
             all.push(Process {
                 title: lanes.process_title(process),
                 kind,
-                stream: stream.and_then(digits),
+                stream: view.and_then(|view| match view.side {
+                    Side::Stream(stream) => Some(stream),
+                    _ => None,
+                }),
             });
         }
         for given in devices {
@@ -372,6 +434,7 @@ impl Evidence {
             ProcessKind::Given(device) => return Verdict::Role(in_device(device, true)),
             ProcessKind::Summary => return Verdict::Role(Role::NoWork),
             ProcessKind::Calls => return Verdict::Role(Role::Calls),
+            ProcessKind::Executor => return Verdict::Role(Role::Host),
             ProcessKind::Repeated(device) => {
                 return Verdict::Role(Role::Repeated(place(device, true)));
             }

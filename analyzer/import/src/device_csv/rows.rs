@@ -1,16 +1,26 @@
 //! Rows of tables, one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use csv::ByteRecord;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{Column, Columns, Table, Unit};
-use super::{smi, sums};
+use super::{ascend, smi, sums};
 use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
+
+/// The profiler says so of its counter collection; without a kernel trace nothing else states the kernels.
+const COUNTED_ONE_BY_ONE: &str = "kernels come from counter_collection.csv, and there is no kernel trace: rocprofv3 runs kernels \
+     one at a time while it counts, so gaps between them are its own";
 
 pub struct Rows<'a> {
     feed: Feed<'a>,
+    /// A kernel trace is among the files.
+    has_kernels: bool,
+    /// Kernels that rows of counters gave.
+    counted: HashSet<u64>,
     table: Table,
     units: BTreeMap<usize, Unit>,
     has_times: bool,
@@ -46,9 +56,11 @@ fn small(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u32> 
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(feed: Feed<'a>) -> Self {
+    pub fn new(feed: Feed<'a>, has_kernels: bool) -> Self {
         Self {
             feed,
+            has_kernels,
+            counted: HashSet::new(),
             table: Table::Kernels,
             units: BTreeMap::new(),
             has_times: false,
@@ -159,24 +171,66 @@ impl<'a> Rows<'a> {
         slice
     }
 
+    /// Bytes of a cell in the unit of its column. A zero that may be a small number, rounded, is none.
+    fn bytes(&mut self, columns: &Columns, record: &ByteRecord, column: Column) -> Option<u64> {
+        let cell = text(columns, record, column)?;
+        let place = columns.place(column)?;
+        let unit = self.units.get(&place).copied().or(columns.unit(column));
+        let factor = unit.map_or(1.0, |unit| unit.0);
+        let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
+        let decimals = cell.split_once('.').map_or(0, |(_, part)| part.len());
+        let step_bytes = factor / 10_f64.powi(i32::try_from(decimals).ok()?);
+        if step_bytes > 1.0 {
+            let title = columns.titles.get(place).map_or("", String::as_str);
+            self.feed.notes().warn(format!(
+                "{title} of the file is rounded to {step_bytes:.0} bytes; where it says 0, the size is not recorded"
+            ));
+            if value == 0.0 {
+                return None;
+            }
+        }
+        (0.0..1e18).contains(&value).then_some(value.round() as u64)
+    }
+
     fn work(
         &mut self,
         columns: &Columns,
         record: &ByteRecord,
         times_ns: (i64, i64),
     ) -> Result<(), Error> {
-        let Some(name) = text(columns, record, Column::Name) else {
+        // Tasks of Ascend that are no kernel have a type only.
+        let name = text(columns, record, Column::Name).filter(|name| *name != "N/A");
+        let Some(name) = name.or(text(columns, record, Column::Core)) else {
             self.feed.notes().leave_out("row without a name");
             return Ok(());
         };
+        if name.starts_with("PROFILING_") {
+            self.feed.notes().skip("task of the profiler itself");
+            return Ok(());
+        }
         let is_nsys_name = name
             .strip_prefix("[CUDA ")
             .and_then(|name| name.strip_suffix(']'));
         let name = is_nsys_name.unwrap_or(name);
+        let ends =
+            [Column::SourceMemory, Column::TargetMemory].map(|end| text(columns, record, end));
+        let with_ends = match ends {
+            [Some(from), Some(to)] => Some(format!("{name} ({from} -> {to})")),
+            _ => None,
+        };
+        let name = with_ends.as_deref().unwrap_or(name);
         let mut attributes = Vec::new();
+        let mut counters = Vec::new();
         if let Some(core) = text(columns, record, Column::Core) {
             attributes.push(("accelerator core", core));
+            ascend::unread(columns, record, &mut attributes, &mut counters);
+        } else {
+            self.count_unread(columns, record);
         }
+        let counters: Vec<_> = counters
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
         let block = axes(
             columns,
             record,
@@ -195,19 +249,9 @@ impl<'a> Rows<'a> {
             (Some(grid), Some(block)) if is_of_amd => Some(in_blocks(grid, block)),
             (grid, _) => grid,
         };
-        let bytes = |column| {
-            let cell = text(columns, record, column)?;
-            let unit = columns
-                .place(column)
-                .and_then(|place| self.units.get(&place));
-            let factor = unit
-                .copied()
-                .or(columns.unit(column))
-                .map_or(1.0, |unit| unit.0);
-            let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
-            (0.0..1e18).contains(&value).then_some(value.round() as u64)
-        };
-        let shared = match (bytes(Column::StaticShared), bytes(Column::DynamicShared)) {
+        let [fixed, asked, bytes] = [Column::StaticShared, Column::DynamicShared, Column::Bytes]
+            .map(|column| self.bytes(columns, record, column));
+        let shared = match (fixed, asked) {
             (None, None) => number(columns, record, Column::Shared),
             (fixed, asked) => Some(fixed.unwrap_or(0) + asked.unwrap_or(0)),
         };
@@ -223,12 +267,27 @@ impl<'a> Rows<'a> {
             block,
             registers: number(columns, record, Column::Registers),
             shared_memory_bytes: shared,
-            bytes: bytes(Column::Bytes),
+            bytes,
             attributes: &attributes,
+            key: dispatch_key(columns, record),
+            counters: &counters,
             ..Slice::new(Kind::Work, name, times_ns)
         };
         let slice = self.place(columns, record, slice);
         self.feed.slice(&slice)
+    }
+
+    /// Counts the columns that no row has a place for.
+    fn count_unread(&mut self, columns: &Columns, record: &ByteRecord) {
+        if self.table == Table::Counters {
+            return;
+        }
+        for (title, cell) in columns.unread(record) {
+            if !cell.is_empty() {
+                let left_out = &mut self.feed.notes().arguments_left_out;
+                *left_out.entry(title.to_owned()).or_default() += 1;
+            }
+        }
     }
 
     fn copy(
@@ -239,9 +298,7 @@ impl<'a> Rows<'a> {
     ) -> Result<(), Error> {
         let name = text(columns, record, Column::Direction).unwrap_or("copy");
         // A copy lies with the device: with the one it comes from where that is its end.
-        let lower = name.to_ascii_lowercase();
-        let from_device = lower.contains("device_to_host") || lower.contains("devicetohost");
-        let of = if from_device {
+        let of = if Direction::from_words(name) == Some(Direction::DeviceToHost) {
             Column::Source
         } else {
             Column::Target
@@ -295,8 +352,15 @@ impl<'a> Rows<'a> {
                 .leave_out("counter without a name or a number");
             return Ok(());
         };
-        let process = number(columns, record, Column::Process).unwrap_or(0);
-        self.feed.counter(process, name, times_ns.0, value)
+        let Some(key) = dispatch_key(columns, record) else {
+            let process = number(columns, record, Column::Process).unwrap_or(0);
+            return self.feed.counter(process, name, times_ns.0, value);
+        };
+        if !self.has_kernels && self.counted.insert(key) {
+            self.feed.notes().warn(COUNTED_ONE_BY_ONE);
+            self.work(columns, record, times_ns)?;
+        }
+        self.feed.kernel_counter(key, name, times_ns.0, value)
     }
 
     fn allocation(
@@ -337,6 +401,18 @@ impl<'a> Rows<'a> {
         let units = small(columns, record, Column::Units);
         self.feed.device(node, name.unwrap_or("GPU"), units)
     }
+}
+
+/// What rows of counters and the row of their kernel have in common. The trace of kernels states no process, so two
+/// kernels may have the same key; then it leads to neither.
+fn dispatch_key(columns: &Columns, record: &ByteRecord) -> Option<u64> {
+    let dispatch = text(columns, record, Column::Dispatch)?;
+    let mut key = dispatch.as_bytes().to_vec();
+    for column in [Column::Correlation, Column::Name] {
+        key.push(0);
+        key.extend(text(columns, record, column).unwrap_or("").bytes());
+    }
+    Some(xxh3_64(&key))
 }
 
 fn axes(columns: &Columns, record: &ByteRecord, of: [Column; 3]) -> Option<[u32; 3]> {

@@ -101,7 +101,11 @@ fn the_tables_of_a_program_are_one_run() {
     assert_eq!(run.rows("transfers", &["direction", "device"]), ["h2d 2"]);
     let devices = run.rows("devices", &["device", "name", "multiprocessors"]);
     assert_eq!(devices, ["gpu:2 AMD Instinct MI300X 304"]);
-    assert_eq!(run.rows("counters", &["name", "value"]), ["SQ_WAVES 16"]);
+    let kernel = run.rows("kernels", &["id"]).concat();
+    assert_eq!(
+        run.rows("counters", &["name", "value", "span"]),
+        [format!("SQ_WAVES 16 {kernel}")]
+    );
     assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
 }
 
@@ -113,8 +117,8 @@ fn tables_of_other_tools_are_told_by_their_columns() {
     );
     let columns = ["name", "device", "stream", "grid_x", "smem"];
     assert_eq!(run.rows("kernels", &columns), ["gemm 1 7 8 1000"]);
-    let columns = ["direction", "bytes", "device"];
-    assert_eq!(run.rows("transfers", &columns), ["h2d 4194000 1"]);
+    let columns = ["direction", "bytes", "device", "src_kind"];
+    assert_eq!(run.rows("transfers", &columns), ["h2d 4194000 1 pinned"]);
     // nvprof, with a preamble and units in a row of their own
     let run = read(
         "==7== NVPROF is profiling process 7\n==7== Profiling result:\n\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block Z\",\"Registers Per Thread\",\"Size\",\"Device\",\"Context\",\"Stream\",\"Name\",\"Correlation_ID\"\nms,us,,,,,,,,MB,,,,,\n293.571439,2.5,4,1,1,32,1,1,16,,Tesla K80 (0),1,7,\"k(int*)\",9\n",
@@ -146,6 +150,124 @@ fn tables_of_other_tools_are_told_by_their_columns() {
             "gpu1 utilization.gpu [%] 40 1000000000",
             "gpu1 memory.used [MiB] 1030 1000000000",
         ]
+    );
+}
+
+#[test]
+fn copies_of_every_version_of_nsys_stats_have_directions_and_a_rounded_zero_is_no_size() {
+    let copy = |bytes: &str, ends: &str, name: &str| {
+        format!("100,50,5,,,,,,,,,,{bytes},1000,{ends},NVIDIA A100 (1),1,,7,[CUDA memcpy {name}]\n")
+    };
+    let run = read(&format!(
+        "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n{}{}{}{}90,10,4,1,1,1,32,1,1,8,0.000,0.000,,,,,NVIDIA A100 (1),1,,7,k\n",
+        copy("0.038", "Pageable,Device", "Host-to-Device"),
+        copy("0.000", "Device,Pinned", "Device-to-Host"),
+        copy("0.001", "Device,Array", "Device-to-Array"),
+        copy("4.194", ",", "HtoD"),
+    ));
+    let columns = ["direction", "bytes", "src_kind", "dst_kind"];
+    let mut copies = run.rows("transfers", &columns);
+    copies.sort();
+    assert_eq!(
+        copies,
+        [
+            "d2d 1000 device array",
+            "d2h - device pinned",
+            "h2d 38000 pageable device",
+            "h2d 4194000 - -",
+        ]
+    );
+    assert_eq!(run.rows("kernels", &["name", "smem"]), ["k -"]);
+    assert!(run.warns("Bytes (MB) of the file is rounded to 1000 bytes"));
+}
+
+#[test]
+fn counters_without_a_kernel_trace_give_their_kernels() {
+    let row = |dispatch: u32, name: &str, counter: &str, start: u32| {
+        format!(
+            "{dispatch},{dispatch},\"Agent 1\",1,77,77,1024,9,\"{name}\",512,0,0,16,0,128,\"{counter}\",5,{start},{}\n",
+            start + 400
+        )
+    };
+    let run = read(&format!(
+        "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\",\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\",\"SGPR_Count\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n{}{}{}{}",
+        row(1, "a", "Wavefronts", 1000),
+        row(1, "a", "L2CacheHit", 1000),
+        row(2, "b", "Wavefronts", 2000),
+        row(2, "b", "L2CacheHit", 2000),
+    ));
+    let columns = ["name", "device", "start_ns", "dur_ns", "grid_x", "block_x"];
+    assert_eq!(
+        run.rows("kernels", &columns),
+        ["a 1 0 400 2 512", "b 1 1000 400 2 512"]
+    );
+    let ids = run.rows("kernels", &["id"]);
+    let (a, b) = (&ids[0], &ids[1]);
+    let mut counters = run.rows("counters", &["time_ns", "name", "value", "span", "source"]);
+    counters.sort();
+    assert_eq!(
+        counters,
+        [
+            format!("0 L2CacheHit 5 {a} measured"),
+            format!("0 Wavefronts 5 {a} measured"),
+            format!("1000 L2CacheHit 5 {b} measured"),
+            format!("1000 Wavefronts 5 {b} measured"),
+        ]
+    );
+    assert!(run.warns("one at a time while it counts"));
+}
+
+#[test]
+fn kernels_of_ascend_keep_what_the_profiler_counted() {
+    let run = read(
+        "Step Id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim,Input Shapes,aicore_time(us),aic_mac_fp16_ratio,aic_cube_fops,aic_vector_fops,aiv_time(us),aiv_vec_fp32_ratio,aiv_vector_fops\n\
+         1,4294967295,9,16,mm,MatMul,AI_CORE,100.5,20,1.5,24,\"\"\"4,8;8,2\"\"\",19.25,0.893,4096,64,0,0,0\n\
+         1,4294967295,N/A,N/A,hcom_broadcast_,hcom,HCCL,200,20,0,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\n",
+    );
+    let kernels = run.rows("kernels", &["name", "start_ns", "id"]);
+    let id = kernels[0].rsplit_once(' ').unwrap().1;
+    let mut counters = run.rows("counters", &["name", "value", "span"]);
+    counters.retain(|row| row.ends_with(&format!(" {id}")));
+    counters.sort();
+    assert_eq!(
+        counters,
+        [
+            "Wait Time [us] 1.5",
+            "aic_cube_fops 4096",
+            "aic_mac_fp16_ratio 0.893",
+            "aic_vector_fops 64",
+            "aicore_time [us] 19.25",
+            "flops 4160",
+        ]
+        .map(|row| format!("{row} {id}"))
+    );
+    let mut attributes = run.rows("attributes", &["span", "name", "integer", "text"]);
+    attributes.retain(|row| row.starts_with(id));
+    attributes.sort();
+    assert_eq!(
+        attributes,
+        [
+            "Block Dim 24 -",
+            "Input Shapes - \"4,8;8,2\"",
+            "Step Id 1 -",
+            "Task ID 9 -",
+            "Type - MatMul",
+            "accelerator core - AI_CORE",
+        ]
+        .map(|row| format!("{id} {row}"))
+    );
+    // task_time.csv
+    let run = read(
+        "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n\
+         0,N/A,PROFILING_ENABLE,4,4,0.000,100.000\t,100.000\t\n\
+         0,N/A,TASK_TIMEOUT_SET,4,5,81.4,110.000\t,191.400\t\n\
+         0,N/A,EVENT_RECORD,4,6,0,191.400\t,191.400\t\n\
+         0,main_kernel,MIX_AIC,6,0,50.5,200.000\t,250.500\t\n",
+    );
+    let columns = ["name", "device", "stream", "dur_ns"];
+    assert_eq!(
+        run.rows("kernels", &columns),
+        ["TASK_TIMEOUT_SET 0 4 81400", "main_kernel 0 6 50500"]
     );
 }
 

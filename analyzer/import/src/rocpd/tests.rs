@@ -82,7 +82,11 @@ fn rows_of_all_tables_become_rows() {
         run.rows("allocations", &["bytes", "device"]),
         ["256 0", "-256 0"]
     );
-    assert_eq!(run.rows("counters", &["name", "value"]), ["SQ_WAVES 16"]);
+    let kernel = run.rows("kernels", &["id"]).concat();
+    assert_eq!(
+        run.rows("counters", &["name", "value", "span"]),
+        [format!("SQ_WAVES 16 {kernel}")]
+    );
     assert_eq!(run.rows("devices", &["device", "name"]), ["gpu:0 MI300X"]);
     assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
     assert_eq!(run.rows("threads", &["name"]), ["main"]);
@@ -94,6 +98,22 @@ fn processes_of_one_file_keep_their_devices_and_correlations_apart() {
     assert_eq!(run.rows("kernels", &["device"]), ["0", "1"]);
     assert_eq!(run.rows("edges", &["kind"]), ["launches", "launches"]);
     assert_eq!(run.rows("kernels", &["thread"]), ["0", "1"]);
+}
+
+#[test]
+fn other_databases_of_amd_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.rpd");
+    let connection = Connection::open(&file).unwrap();
+    let tables = "CREATE TABLE rocpd_api (id INTEGER); CREATE TABLE rocpd_op (id INTEGER);";
+    connection.execute_batch(tables).unwrap();
+    let refused = imported(&Rocpd, &file).err().unwrap().to_string();
+    assert!(refused.contains("rpd2tracing.py"), "{refused}");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::copy(&mut std::fs::File::open(&file).unwrap(), &mut packed).unwrap();
+    std::fs::write(&file, packed.finish().unwrap()).unwrap();
+    let refused = imported(&Rocpd, &file).err().unwrap().to_string();
+    assert!(refused.contains("gunzip -k"), "{refused}");
 }
 
 #[test]

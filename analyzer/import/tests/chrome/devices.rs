@@ -232,6 +232,111 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
 }
 
 #[test]
+fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_connection() {
+    let arrow = |phase: &str, category: &str, (pid, tid): (&str, &str), ts: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "bp": "e", "cat": "{category}", "name": "a", "id": "7", "pid": {pid}, "tid": {tid}, "ts": {ts}}}"#
+        )
+    };
+    let (python, queue) = (("50", "50"), ("50", "51"));
+    let (cann, stream) = (("700", "51"), ("800", "3"));
+    let work = r#""Stream Id": 3, "connection_id": 192"#;
+    let mut events = vec![
+        process("50", "Python"),
+        process("800", "Ascend Hardware"),
+        process("700", "CANN"),
+        thread("800", "3", "Stream 3"),
+        slice("cpu_op", "aten::add", python, (0, 60), ""),
+        slice(
+            "dequeue",
+            "Dequeue@aclnnMuls",
+            queue,
+            (900, 30),
+            r#""correlation_id": 192"#,
+        ),
+        slice(
+            "",
+            "AscendCL@aclnnAdd",
+            cann,
+            (70, 20),
+            r#""connection_id": 193"#,
+        ),
+        slice("", "aclnnAdd_Add", stream, (95, 10), work),
+    ];
+    let launch = ["name", "thread", "brick", "correlation"];
+    let run = import(trace(&events)).unwrap();
+    assert_eq!(rows(&run, "kernels", &launch), ["aclnnAdd_Add - - -"]);
+    assert_eq!(launched(&run), 0);
+    events.push(arrow("s", "HostToDevice", cann, 75));
+    events.push(arrow("f", "HostToDevice", stream, 95));
+    let run = import(trace(&events)).unwrap();
+    let call = rows(&run, "calls", &["id", "thread"]);
+    let [call] = call.as_slice() else {
+        panic!("{call:?}")
+    };
+    let (call, thread) = call.split_once(' ').unwrap();
+    let kernel = format!("aclnnAdd_Add {thread} - -");
+    assert_eq!(rows(&run, "kernels", &launch), [kernel]);
+    let launches = rows(&run, "edges", &["from", "kind"]);
+    assert_eq!(launches, [format!("{call} launches")]);
+    // The arrow of the operator says the brick, that of the call the thread.
+    events.push(arrow("s", "async_npu", python, 10));
+    events.push(arrow("f", "async_npu", stream, 95));
+    let run = import(trace(&events)).unwrap();
+    let operator = rows(&run, "bricks", &["name", "id"]);
+    let operator = operator.iter().find(|row| row.starts_with("aten::add"));
+    let brick = operator.unwrap().rsplit_once(' ').unwrap().1;
+    let kernel = format!("aclnnAdd_Add {thread} {brick} -");
+    assert_eq!(rows(&run, "kernels", &launch), [kernel]);
+    assert_eq!(launched(&run), 1);
+}
+
+#[test]
+fn the_views_that_tensorflow_gives_of_a_gpu_are_one_gpu() {
+    let op = |name: &str, pid: &str, times: (u32, u32)| {
+        slice("Op", name, (pid, "0"), times, &format!(r#""op": "{name}""#))
+    };
+    let flow = |phase: &str, pid: &str, ts: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "DataFlow", "name": "t", "id": {ts}, "pid": {pid}, "tid": 0, "ts": {ts}}}"#
+        )
+    };
+    let task = "/job:localhost/replica:0/task:0";
+    for (host, gpu) in [("/device:CPU:0", "/device:GPU:0"), ("/cpu:0", "/gpu:0")] {
+        let run = import(trace(&[
+            process("0", "Allocators"),
+            process("1", &format!("{task}{host} Compute")),
+            process("3", &format!("{task}{gpu} Compute")),
+            process("5", &format!("{gpu}/stream:all Compute")),
+            process("7", &format!("{gpu}/stream:12 Compute")),
+            process("9", &format!("{gpu}/memcpy Compute")),
+            process("14", &format!("{gpu}/stream:14 Compute")),
+            op("NoOp", "1", (0, 20)),
+            flow("s", "1", 20),
+            op("Const", "3", (25, 5)),
+            op("Mul", "3", (31, 8)),
+            flow("t", "3", 31),
+            op("Add", "1", (60, 8)),
+            flow("t", "1", 60),
+            op("Mul", "5", (50, 200)),
+            op("Mul", "7", (50, 200)),
+            op("MEMCPYDtoH", "9", (300, 10)),
+            op("MEMCPYDtoH", "14", (300, 10)),
+        ]))
+        .unwrap();
+        assert_eq!(rows(&run, "kernels", &KERNELS), ["Mul 0 12 50000"]);
+        let columns = ["device", "stream", "start_ns"];
+        assert_eq!(rows(&run, "transfers", &columns), ["0 14 300000"]);
+        let mut bricks = rows(&run, "bricks", &["name"]);
+        bricks.sort();
+        assert_eq!(bricks, ["Add", "Const", "Mul", "NoOp"]);
+        assert_eq!(run.json.problems, Vec::<String>::new());
+        let warns = |text: &str| run.notes.warnings.iter().any(|of| of.contains(text));
+        assert!(!warns("looks like a device"), "{gpu}");
+    }
+}
+
+#[test]
 fn kernels_without_a_place_are_work_where_they_follow_one_another() {
     // Proton: no process, no device; its older form is a document a line.
     let document = |tid: u32| {
