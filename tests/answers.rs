@@ -354,6 +354,66 @@ fn copies_of_unknown_size_have_no_bytes() {
 }
 
 #[test]
+fn a_product_of_a_convolution_is_a_convolution() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    for at in 0..50 {
+        let from = 100.0 * f64::from(at);
+        trace.operator("aten::cudnn_convolution", (from, 20.0));
+        trace.call("cudaLaunchKernel", (from + 2.0, 5.0));
+        trace.kernel("volta_sgemm_128x64_nn", (from + 10.0, 60.0));
+        let arguments = "void fft2d_r2c_32x32<float>(float2*, cudnn::reduced_divisor)";
+        trace.call("cudaLaunchKernel", (from + 8.0, 5.0));
+        trace.kernel(arguments, (from + 71.0, 25.0));
+    }
+    let headline = headline(&dir, &trace);
+    says(&headline, "computation", "computation: convolution 100 %");
+}
+
+#[test]
+fn moving_a_cache_or_weights_is_no_data_loading() {
+    let dir = Dir::new();
+    for (name, by) in [("kv_fetch", "host"), ("fetch_batch", "data_load_bound")] {
+        let mut trace = Trace::default();
+        for at in 0..20 {
+            let from = 1_000.0 * f64::from(at);
+            trace.row(
+                "user_annotation",
+                &format!("layer_{at}_{name}"),
+                (from, 800.0),
+                json!({}),
+            );
+            trace.launch("gemm", from + 810.0, (from + 820.0, 150.0));
+        }
+        let headline = headline(&dir, &trace);
+        let is_loading = headline["bound_by"] == "data_load_bound";
+        assert_eq!(is_loading, by == "data_load_bound", "{headline}");
+    }
+}
+
+#[test]
+fn products_in_fp32_are_told_where_tensor_cores_could_run_them() {
+    let dir = Dir::new();
+    let found = |kernel: &str| {
+        let mut trace = Trace::default();
+        for at in 0..100 {
+            let from = 200.0 * f64::from(at);
+            trace.launch(kernel, from, (from + 10.0, 150.0));
+        }
+        headline(&dir, &trace);
+        let sql = "SELECT gain_ns FROM bottleneck.bottlenecks WHERE code = 'fp32_gemm'";
+        query(&dir, "trace.json", sql)
+    };
+    assert_eq!(found("ampere_sgemm_128x64_nn"), [json!({"gain_ns": null})]);
+    assert_eq!(
+        found("sm80_xmma_gemm_f32f32_f32tf32_tn"),
+        Vec::<Value>::new()
+    );
+    // Of Volta, which has no TF32.
+    assert_eq!(found("volta_sgemm_128x64_nn"), Vec::<Value>::new());
+}
+
+#[test]
 fn one_call_like_no_other_is_no_pattern() {
     let dir = Dir::new();
     let mut trace = Trace::default();

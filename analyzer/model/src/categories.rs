@@ -59,6 +59,28 @@ impl Rule {
     }
 }
 
+/// A C++ function without its list of parameters: their types say nothing about what it does, such as
+/// `cudnn::reduced_divisor`. Other names are returned as they are.
+fn without_parameters(name: &str) -> &str {
+    let Some(inner) = name.strip_suffix(')') else {
+        return name;
+    };
+    let mut depth = 1;
+    for (at, c) in inner.char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let before = &name[..at];
+            let is_function = before.ends_with(|c: char| c.is_alphanumeric() || "_>".contains(c));
+            return if is_function { before } else { name };
+        }
+    }
+    name
+}
+
 /// Whether `word` occurs in `name` without adjacent letters or digits.
 fn has_word(name: &str, word: &str) -> bool {
     let ends = |beside: Option<char>| !beside.is_some_and(char::is_alphanumeric);
@@ -136,7 +158,7 @@ impl CategoryRules {
     }
 
     pub fn category(&self, name: &str) -> Option<&str> {
-        let name = name.to_lowercase();
+        let name = without_parameters(name).to_lowercase();
         self.rules
             .iter()
             .find(|rule| rule.fits(&name))

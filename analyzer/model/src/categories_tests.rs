@@ -4,6 +4,9 @@ use super::*;
 fn the_default_rules_know_names_of_the_field() {
     let rules = CategoryRules::default();
     for (name, category) in [
+        ("sm50_xmma_pooling_max_nhwc", "pooling"),
+        ("void flashinfer::norm::RMSNormKernel<8u>(x*)", "Norm"),
+        ("_fwd_grouped_kernel_stage1", "Attention"),
         (
             "sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize32x32x8",
             "GEMM",
@@ -88,6 +91,8 @@ fn the_default_rules_know_names_of_the_field() {
         "aten::expand",
         "par_ranged2d_kernel",
         "make weights",
+        // What the parameters are called does not count.
+        "void copyVectorizedKernel<float>(float*, ArrayNWithReducedDivisors<4>)",
     ] {
         assert_eq!(rules.category(name), None, "{name}");
     }

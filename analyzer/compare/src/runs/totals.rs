@@ -52,7 +52,7 @@ impl Total {
         match self {
             Total::Wall => "wall".to_owned(),
             Total::Path(kind) => format!("critical path, {kind}"),
-            Total::MemoryPeak(place) => format!("memory peak, {place}"),
+            Total::MemoryPeak(place) => format!("memory peak of recorded allocations, {place}"),
             Total::MemoryKept(place) => format!("memory kept, {place}"),
             Total::Allocations(place) => format!("allocations, {place}"),
             Total::TransferBytes(direction) => format!("transferred, {direction}"),

@@ -3,8 +3,8 @@
 //! PyTorch numbers the nodes that a thread adds to autograd's graph. Each operator states the number
 //! that is due when it begins (`Sequence number`): of those of the forward pass with one number the
 //! last to begin made the node. Operators of the backward pass also state the thread that made
-//! it (`Fwd thread id`, 0 in the forward pass); the innermost of a node is the last to begin.
-//! Kineto draws flows `fwdbwd` between these two (`torch/csrc/profiler/collection.cpp`), but files of
+//! it (`Fwd thread id`, 0 in the forward pass); the outermost of a node is the first to begin.
+//! Kineto draws flows `fwdbwd` to the innermost (`torch/csrc/profiler/collection.cpp`), but files of
 //! 2021, and later ones now and then, have none.
 //!
 //! Threads count by themselves, and which thread is meant is not told: a number that forward
@@ -28,7 +28,7 @@ struct Operators {
     forward: Option<(u64, i64)>,
     /// Forward operators are on several threads.
     is_ambiguous: bool,
-    /// The last operator to begin in the backward pass: brick and start.
+    /// The first operator to begin in the backward pass: brick and start. It contains the others of the node.
     backward: Option<(u64, i64)>,
 }
 
@@ -71,7 +71,7 @@ pub(super) fn link(
             };
         }
         if is_backward == 1 {
-            of.backward = Some((brick, time(start)));
+            of.backward.get_or_insert((brick, time(start)));
         } else {
             let before = of.forward.replace((brick, time(end)));
             of.is_ambiguous |= before.is_some_and(|(of, _)| thread(of) != thread(brick));

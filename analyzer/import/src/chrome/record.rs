@@ -493,6 +493,10 @@ impl Node {
         })
     }
 
+    pub fn is_backward(self) -> bool {
+        self.is_backward
+    }
+
     /// Packs an optional node into half a word.
     pub fn word(node: Option<Self>) -> u32 {
         node.map_or(NO_NODE, |node| {

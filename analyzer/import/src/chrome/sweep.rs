@@ -13,7 +13,7 @@ use super::launch_points;
 use super::profiler_ranges::Launch;
 use super::python::python_place;
 use super::record::{
-    FlowEnd, Host, HostEvent, KernelFacts, Link, LinkEvent, NO_ID, NO_LANE, NODE_WORDS, NONE,
+    FlowEnd, Host, HostEvent, KernelFacts, Link, LinkEvent, NO_ID, NO_LANE, NODE_WORDS, NONE, Node,
     OF_ANNOTATION, Operator, rising,
 };
 use super::row_texts::RowTexts;
@@ -30,6 +30,7 @@ struct Open {
     start_ns: i64,
     end_ns: i64,
     iteration: Option<u64>,
+    node: Option<Node>,
 }
 
 #[derive(Clone, Copy)]
@@ -416,6 +417,7 @@ impl Sweep<'_, '_> {
             start_ns: record.start_ns,
             end_ns: record.end_ns,
             iteration,
+            node: record.node,
         };
         for flow in std::mem::take(&mut self.next) {
             self.flow_point(flow, open)?;
@@ -567,7 +569,21 @@ impl Sweep<'_, '_> {
         }
     }
 
+    /// The outermost open row of a backward node. Kineto ends flows at the innermost, which begins a little later: the
+    /// row around it would then begin for no reason.
+    fn whole_backward_node(&self, inner: Open) -> Open {
+        let is_same = |open: &&Open| open.end_ns >= inner.end_ns && open.node == inner.node;
+        let is_backward = inner.node.is_some_and(Node::is_backward);
+        let around = self.open.iter().find(is_same).filter(|_| is_backward);
+        around.copied().unwrap_or(inner)
+    }
+
     fn flow_point(&mut self, flow: Flow, brick: Open) -> Result<(), Error> {
+        let brick = if flow.end == FlowEnd::Start {
+            brick
+        } else {
+            self.whole_backward_node(brick)
+        };
         let phase = match flow.end {
             FlowEnd::Start => 0,
             FlowEnd::Step => 1,

@@ -175,8 +175,8 @@ fn sequence_numbers_join_backward_to_forward_operators() {
     ];
     let run = import(trace(&pass)).unwrap();
     let expected = [
-        "addmm depends_on AddmmBackward",
-        "relu depends_on ReluBackward",
+        "addmm depends_on evaluate: Addmm",
+        "relu depends_on evaluate: Relu",
     ];
     assert_eq!(edges(&run), expected);
 

@@ -67,7 +67,16 @@ impl Rules {
             // What a tile goes by is its level.
             Class::Tile => around,
             _ if was_recorded(around) => around,
-            _ => self.name_category(name, texts).unwrap_or(around),
+            _ => match self.name_category(name, texts) {
+                // cuDNN hands convolutions to kernels with the names of matrix products.
+                Some(of_name)
+                    if of_name == texts.number("GEMM") | RULED
+                        && around == texts.number("convolution") | RULED =>
+                {
+                    around
+                }
+                of_name => of_name.unwrap_or(around),
+            },
         }
     }
 

@@ -98,6 +98,8 @@ pub struct Gap {
     pub cause: Cause,
     /// The part of the gap before the host's wait returned; it is not the host's fault.
     pub held_ns: i64,
+    /// The part of the gap in which input was loaded, before the host's launch.
+    pub loading_ns: i64,
     pub wait: Option<u64>,
     /// The copy that the host waited for: the wait itself, or the copy launched just before the wait.
     pub copy: Option<u64>,
@@ -251,6 +253,7 @@ fn gap(
         end_ns,
         cause: Cause::Unknown,
         held_ns: 0,
+        loading_ns: 0,
         wait: None,
         copy: None,
         next: next.id,
@@ -279,6 +282,7 @@ fn gap(
             (free_ns.saturating_sub(start_ns), Some(hold.2), hold.3);
     }
     let loading = loaders.within_ns(start_ns, asked_ns);
+    out.loading_ns = loading;
     out.cause =
         if loading > 0 && loading >= asked_ns.saturating_sub(start_ns).saturating_sub(loading) {
             Cause::Loader

@@ -16,8 +16,29 @@ const LOADER_WORDS: [&str; 8] = [
 /// `input` counts only together with one of these words: alone it is a layer's argument (`input_layernorm`).
 const BESIDE_INPUT: [&str; 7] = ["get", "next", "wait", "await", "pipeline", "queue", "batch"];
 
-/// `load` does not count together with one of these words.
-const BESIDE_LOAD: [&str; 4] = ["balance", "balancing", "imbalance", "store"];
+/// A word of [`LOADER_WORDS`] does not count together with one of these: then a model or its state is loaded, or work
+/// is balanced.
+const BESIDE_LOAD: [&str; 19] = [
+    "balance",
+    "balancing",
+    "checkpoint",
+    "d2h",
+    "experts",
+    "h2d",
+    "imbalance",
+    "kv",
+    "kvcache",
+    "layer",
+    "layers",
+    "model",
+    "param",
+    "parameters",
+    "params",
+    "store",
+    "tensors",
+    "weight",
+    "weights",
+];
 
 /// Returns whether a word of the name says that it loads input. Names of stack frames (`dir/file.py(12): read`,
 /// `a::read`) do not count: they say which code ran, not what for.

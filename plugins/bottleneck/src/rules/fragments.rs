@@ -37,7 +37,7 @@ impl Rule for Fragmentation {
         &[CLASS]
     }
 
-    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    fn judge(&self, facts: &Facts, _: &Options, verdicts: &mut Verdicts) {
         let table = &facts.fragmentation;
         if table.is_empty() {
             verdicts.not_measurable(
@@ -115,7 +115,7 @@ impl Rule for Fragmentation {
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),
             suggestion: "separate long-lived from short-lived blocks (an arena), or use few block sizes".into(),
         }
-        .without_gain(facts, Evidence::once(facts.window.wall_ns), Severity::from_share(of_all / 2.0, &options.general), verdicts);
+        .without_gain(facts, Evidence::once(facts.window.wall_ns), Severity::Low, verdicts);
         }
     }
 }

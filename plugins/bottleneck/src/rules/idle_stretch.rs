@@ -17,7 +17,7 @@ use super::{Options, Rule, set_up};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Severity, Verdicts};
+use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};
 
 /// A device is idle for a long time, once.
@@ -111,6 +111,11 @@ fn loading(
     firsts: &[(&Gap, i64)],
     verdicts: &mut Verdicts,
 ) {
+    // A set-up that counts launches has counted these.
+    let is_counted = |one: &Bottleneck| one.code == "set_up" && one.sentence.contains("Launch");
+    if verdicts.findings.iter().any(is_counted) {
+        return;
+    }
     let name = Idle::device_name(device);
     let gaps: Vec<&Gap> = firsts.iter().map(|first| first.0).collect();
     let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 use trueno_analysis::intervals::{IntervalSetBuilder, SaturatingSum};
 
+use trueno_plugin::counted;
+
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
@@ -95,7 +97,11 @@ impl Rule for DataLoad {
         } else {
             (
                 path_ns.min(rest_ns),
-                "loading the next input ahead",
+                if name.contains("MultiProcessingDataLoader") {
+                    "more loader workers"
+                } else {
+                    "loading the next input ahead"
+                },
                 format!(
                     "the next input loads while this one is processed; the run cannot be shorter than its loading, {}",
                     time(all_ns)
@@ -108,18 +114,23 @@ impl Rule for DataLoad {
             .gaps
             .iter()
             .filter(|gap| gap.cause == Cause::Loader)
-            .map(|gap| gap.dur_ns())
+            .map(|gap| gap.loading_ns)
             .saturating_sum();
         let on_path = percent(facts.share(path_ns));
-        let lead = match idle_ns / facts.idle.spans.len().max(1) as i64 {
-            0 => format!(
-                "the program waits for {} for {on_path} of the wall",
-                short(name)
+        let others = names.iter().skip(1).filter(|row| row.0 > 0).count();
+        let loaders = match others {
+            0 => short(name),
+            others => format!(
+                "{} and {}",
+                short(name),
+                counted(others as u64, "other", "others")
             ),
+        };
+        let lead = match idle_ns / facts.idle.spans.len().max(1) as i64 {
+            0 => format!("the program waits for {loaders} for {on_path} of the wall"),
             // Of the mean device.
             idle_ns => format!(
-                "the GPU waits for {} for {} of the wall ({on_path} of the critical path)",
-                short(name),
+                "the GPU waits for {loaders} for {} of the wall ({on_path} of the critical path)",
                 percent(facts.share(idle_ns))
             ),
         };

@@ -13,6 +13,7 @@ mod compute;
 mod device_memory;
 mod draft;
 mod file_access;
+mod fp32_gemm;
 mod fragments;
 mod fusion;
 mod gaps;
@@ -103,6 +104,7 @@ registry![
     sync::SyncBound,
     serial::Serialisation,
     serialised::Serialised,
+    fp32_gemm::Fp32Gemm,
     set_up::SetUp,
     preprocessing::Preprocessing,
     launch::LaunchBound,
