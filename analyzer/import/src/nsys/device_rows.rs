@@ -12,6 +12,11 @@ use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 use crate::cuda::event_waits::CudaEvent;
 use crate::doubtful::lasts_over;
 
+/// Whether a kind of copies is one of Nsight Systems' own, for pages of unified memory.
+fn is_migration(kind: i64) -> bool {
+    (11..=13).contains(&kind)
+}
+
 impl Device {
     pub fn kernel(
         &mut self,
@@ -97,7 +102,10 @@ impl Device {
                 .notes
                 .warn("copies of an unknown kind have the direction unknown");
         }
-        let kinds = [9, 10].map(|column| self.memory_kind(record.int(column, context.notes)));
+        let mut kinds = [9, 10].map(|column| self.memory_kind(record.int(column, context.notes)));
+        if kind.is_some_and(is_migration) {
+            kinds = [Some(MemoryKind::Managed); 2];
+        }
         self.transfer(
             record,
             interval,
@@ -157,6 +165,11 @@ impl Device {
             correlation: place.correlation,
         };
         context.add(&row)?;
+        if place.launch.is_none() && kinds == [Some(MemoryKind::Managed); 2] {
+            // The driver moves pages of managed memory when they are touched: no call launches that.
+            context.reach(interval.start_ns, interval.dur_ns);
+            return Ok(());
+        }
         self.launched(id, interval, place, context)
     }
 

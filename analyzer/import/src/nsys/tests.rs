@@ -226,6 +226,28 @@ fn rows_that_make_no_sense_are_left_out_or_not_valid_and_counted() {
 }
 
 #[test]
+fn migrations_of_managed_memory_have_no_launch_and_need_none() {
+    let copies = |kind: u32| {
+        Export::new(&format!(
+            "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, \"end\", deviceId, bytes, copyKind);
+             INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, 0, 65536, {kind})"
+        ))
+        .import()
+        .unwrap()
+    };
+    let columns = ["direction", "bytes", "src_kind", "dst_kind"];
+    let migration = copies(11);
+    assert_eq!(
+        migration.rows("transfers", &columns),
+        ["h2d 65536 managed managed"]
+    );
+    assert!(!migration.warns("no launch in the file"));
+    let copy = copies(1);
+    assert_eq!(copy.rows("transfers", &columns), ["h2d 65536 - -"]);
+    assert!(copy.warns("no launch in the file"));
+}
+
+#[test]
 fn correlation_ids_are_of_a_process_and_ambiguous_ones_link_nothing() {
     let (one, two) = ((5_i64 << 24) | 5, (6_i64 << 24) | 6);
     let run = Export::new(&format!(
