@@ -441,6 +441,8 @@ pub fn category(category: &str) -> Option<Category> {
         "cuda_sync" | "xpu_sync" => Category::Wait,
         "cpu_op" | "Operator" | "user_annotation" | "python_function" | "cpu_instant_event"
         | "fwdbwd" | "Session" | "Node" => Category::Host,
+        // Ascend's task queue: its `correlation_id` counts operators, not calls.
+        "enqueue" | "dequeue" => Category::Host,
         _ if category.starts_with("hip_") || category.ends_with("_runtime") => Category::Call,
         _ => return None,
     })

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arguments::KeptArguments;
-pub(super) use device::class_of_work;
+pub(super) use device::{class_of_work, id_of_place};
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 

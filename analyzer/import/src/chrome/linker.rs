@@ -9,10 +9,11 @@ use trueno_format::schema::{
 };
 
 use super::collector::Collector;
-use super::collector::believable;
+use super::collector::{believable, sorted};
 use super::orphans::Orphans;
 use super::record::{
-    KernelFacts, LINK_WORDS, Link, LinkEvent, NO_ID, NONE, OF_PLACE, Operator, known, pair,
+    KernelFacts, LINK_WORDS, Link, LinkEvent, NO_ID, NONE, OF_ANNOTATION, OF_CORRELATION, OF_PLACE,
+    Operator, known, pair,
 };
 use super::row_texts::RowTexts;
 use crate::Error;
@@ -28,12 +29,36 @@ pub(super) struct Call {
     brick: Option<u64>,
     thread: u32,
     wait: Option<SyncKind>,
-    link: Link,
+    pub link: Link,
     /// Several calls that do not enclose each other have this correlation.
     is_ambiguous: bool,
 }
 
 impl Call {
+    pub fn of(link: Link) -> Option<Self> {
+        let LinkEvent::Call {
+            id,
+            brick,
+            thread,
+            wait,
+        } = link.event
+        else {
+            return None;
+        };
+        Some(Self {
+            id,
+            brick,
+            thread,
+            wait,
+            link,
+            is_ambiguous: false,
+        })
+    }
+
+    pub fn in_brick(self, brick: Option<u64>) -> Self {
+        Self { brick, ..self }
+    }
+
     fn span(&self) -> CallSpan {
         let Link {
             start_ns, dur_ns, ..
@@ -74,11 +99,16 @@ pub(super) struct Linker<'g, 'a> {
     /// Rows without a thread; the upper half of their ids is 0.
     rows: u64,
     pub correlation: u64,
+    /// What work states that is linked by its place: no call has it.
+    stated: Option<u64>,
     call: Option<Call>,
     /// The first call of the group that is a wait, until a record of the wait itself is found.
     waiting: Option<Call>,
     recorded: Option<Link>,
     pub orphans: Orphans,
+    /// Work whose correlation no call has, and everything that arrows lead to: linked once more, by place.
+    by_place: Sorter<LINK_WORDS>,
+    has_by_place: bool,
     event_waits: EventWaits,
     pub unlinked: u64,
     ambiguous: u64,
@@ -93,30 +123,43 @@ pub(super) fn link(
     let path = collector.links.path().to_owned();
     let scratch = |name: &str| collector.into.path().join(name);
     let (orphans, event_waits) = (scratch("import.orphans"), scratch("import.events"));
+    let by_place = scratch("import.by_place");
     let mut linker = Linker {
         collector,
         texts,
         origin_ns,
         rows: 0,
         correlation: NO_ID,
+        stated: None,
         call: None,
         waiting: None,
         recorded: None,
         orphans: Orphans(Sorter::small(orphans)),
+        by_place: Sorter::small(by_place),
+        has_by_place: false,
         event_waits: EventWaits::new(event_waits),
         unlinked: 0,
         ambiguous: 0,
     };
-    while let Some(words) = links.next().map_err(|e| Error::io(&path, "read it", e))? {
+    let problem = |e| Error::io(&path, "read it", e);
+    while let Some(words) = links.next().map_err(problem)? {
         let link = Link::from_words(words);
         let collector = &mut linker.collector;
         if !collector.doubts.is_near(link.start_ns) {
             collector.notes.leave_out(believable::FAR);
         } else if collector.doubts.is_link_again(&link) {
             collector.notes.repeat(believable::TWICE);
+        } else if linker.has_by_place && link.correlation & OF_PLACE != 0 {
+            // Made-up correlations sort behind all that the file states.
+            linker.put_by_place(link)?;
         } else {
             linker.link(link)?;
         }
+    }
+    linker.end_group()?;
+    let mut by_place = sorted(&mut linker.by_place)?;
+    while let Some(words) = by_place.next().map_err(problem)? {
+        linker.link(Link::from_words(words))?;
     }
     linker.end_group()?;
     linker.find_operators()?;
@@ -147,33 +190,59 @@ impl Linker<'_, '_> {
             self.correlation = link.correlation;
         }
         match link.event {
-            LinkEvent::Call {
-                id,
-                brick,
-                thread,
-                wait,
-            } => self.call(Call {
-                id,
-                brick,
-                thread,
-                wait,
-                link,
-                is_ambiguous: false,
-            }),
+            LinkEvent::Call { .. } => Call::of(link).map_or(Ok(()), |call| self.call(call)),
             LinkEvent::Wait { .. } => self.wait(link),
             LinkEvent::Recorded { event } => self.recorded(link, event),
             LinkEvent::Annotation if link.external == NO_ID => self.annotation(link, None),
             LinkEvent::Annotation => self.orphans.put(link),
-            LinkEvent::Kernel(_) | LinkEvent::Copy { .. }
-                if self.call.is_none() && link.external != NO_ID =>
-            {
+            LinkEvent::Kernel(_) | LinkEvent::Copy { .. } => self.device_work(link),
+        }
+    }
+
+    fn device_work(&mut self, link: Link) -> Result<(), Error> {
+        let is_again = link.external != NO_ID && link.external & OF_CORRELATION != 0;
+        let (correlation, external) = if is_again {
+            (link.external & !OF_CORRELATION, link.correlation)
+        } else {
+            (link.correlation, link.external)
+        };
+        let is_by_place = is_place(external);
+        let link = Link {
+            correlation,
+            external,
+            ..link
+        };
+        match self.call {
+            None if is_by_place && !is_again && correlation < OF_PLACE => {
+                self.has_by_place = true;
+                self.put_by_place(Link {
+                    correlation: external,
+                    external: correlation | OF_CORRELATION,
+                    ..link
+                })
+            }
+            None if external != NO_ID => self.orphans.put(link),
+            // The arrow of its operator may lead there as well.
+            Some(call) if is_by_place && call.brick.is_none() && !call.is_ambiguous => {
+                self.orphans.put(Link {
+                    external,
+                    ..call.link
+                })?;
                 self.orphans.put(link)
             }
-            LinkEvent::Kernel(_) | LinkEvent::Copy { .. } => {
+            _ => {
                 let begun = self.launched_by().map_or(Begun::Unknown, Begun::By);
-                self.work(link, begun)
+                self.stated = is_again.then_some(correlation);
+                let done = self.work(link, begun);
+                self.stated = None;
+                done
             }
         }
+    }
+
+    fn put_by_place(&mut self, link: Link) -> Result<(), Error> {
+        let done = self.by_place.push(link.words());
+        done.map_err(|e| Error::io(self.by_place.path(), "write it", e))
     }
 
     pub fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
@@ -234,7 +303,8 @@ impl Linker<'_, '_> {
     }
 
     fn correlation(&self) -> Option<u64> {
-        Some(self.correlation).filter(|id| *id != NO_ID && id & OF_PLACE == 0)
+        let of_group = Some(self.correlation).filter(|id| *id != NO_ID && !is_place(*id));
+        self.stated.or(of_group)
     }
 
     fn wait_of_call(&mut self, call: Call) -> Result<(), Error> {
@@ -433,6 +503,10 @@ impl Linker<'_, '_> {
         };
         self.collector.add(&EdgeRow { from, to, kind })
     }
+}
+
+fn is_place(id: u64) -> bool {
+    id != NO_ID && id & OF_ANNOTATION == 0 && id & OF_PLACE != 0
 }
 
 /// Pairs a wait with the call that recorded its event, by correlation. Event and stream are those of the record.

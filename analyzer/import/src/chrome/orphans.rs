@@ -5,7 +5,7 @@
 //! kind `spawns` and not `launches`, for it comes from a row of bricks and not from a call.
 
 use super::collector;
-use super::linker::{Begun, Linker};
+use super::linker::{Begun, Call, Linker};
 use super::record::{LINK_WORDS, Link, LinkEvent, OPERATOR_WORDS, Operator};
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
@@ -67,22 +67,31 @@ impl Linker<'_, '_> {
         };
         operators.advance().map_err(problem)?;
         let mut found = 0_u64;
+        let mut launch: Option<Call> = None;
         while let Some(mut words) = work.next().map_err(problem)? {
             words.swap(0, LINK_WORDS - 1);
             let link = Link::from_words(words);
             self.correlation = link.correlation;
             let operator = operators.only(link.external).map_err(problem)?;
             let operator = operator.filter(|operator| operator.start_ns <= link.start_ns);
+            if let Some(call) = Call::of(link) {
+                launch = Some(call);
+                continue;
+            }
             if link.event == LinkEvent::Annotation {
                 self.annotation(link, operator)?;
                 continue;
             }
-            let begun = match operator {
-                Some(operator) => {
+            let launched = launch.filter(|call| call.link.external == link.external);
+            let begun = match (launched, operator) {
+                (Some(call), operator) => {
+                    Begun::By(call.in_brick(operator.map(|operator| operator.id)))
+                }
+                (None, Some(operator)) => {
                     found += 1;
                     Begun::In(operator)
                 }
-                None => {
+                (None, None) => {
                     self.unlinked += 1;
                     Begun::Unknown
                 }

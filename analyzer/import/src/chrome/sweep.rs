@@ -8,13 +8,13 @@ use trueno_format::schema::{
 use super::autograd;
 use super::category::Class;
 use super::collector::believable;
-use super::collector::{Collector, Step, class_of_work};
+use super::collector::{Collector, Step, class_of_work, id_of_place};
 use super::launch_points;
 use super::profiler_ranges::Launch;
 use super::python::python_place;
 use super::record::{
     FlowEnd, Host, HostEvent, KernelFacts, Link, LinkEvent, NO_ID, NO_LANE, NODE_WORDS, NONE,
-    OF_ANNOTATION, OF_PLACE, Operator, rising,
+    OF_ANNOTATION, Operator, rising,
 };
 use super::row_texts::RowTexts;
 use crate::Error;
@@ -253,11 +253,11 @@ impl Sweep<'_, '_> {
         } else {
             LinkEvent::Kernel(KernelFacts::default())
         };
-        let is_of_place = correlation != NO_ID && correlation & OF_PLACE != 0;
-        let external = if is_of_place && !holds_others {
-            correlation
-        } else {
+        // An arrow to it may say what launched it.
+        let external = if holds_others {
             NO_ID
+        } else {
+            id_of_place(record.lane, record.start_ns)
         };
         self.collector.link(Link {
             correlation,

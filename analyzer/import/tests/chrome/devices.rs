@@ -232,6 +232,67 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
 }
 
 #[test]
+fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_connection() {
+    let arrow = |phase: &str, category: &str, (pid, tid): (&str, &str), ts: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "bp": "e", "cat": "{category}", "name": "a", "id": "7", "pid": {pid}, "tid": {tid}, "ts": {ts}}}"#
+        )
+    };
+    let (python, queue) = (("50", "50"), ("50", "51"));
+    let (cann, stream) = (("700", "51"), ("800", "3"));
+    let work = r#""Stream Id": 3, "connection_id": 192"#;
+    let mut events = vec![
+        process("50", "Python"),
+        process("800", "Ascend Hardware"),
+        process("700", "CANN"),
+        thread("800", "3", "Stream 3"),
+        slice("cpu_op", "aten::add", python, (0, 60), ""),
+        slice(
+            "dequeue",
+            "Dequeue@aclnnMuls",
+            queue,
+            (900, 30),
+            r#""correlation_id": 192"#,
+        ),
+        slice(
+            "",
+            "AscendCL@aclnnAdd",
+            cann,
+            (70, 40),
+            r#""connection_id": 193"#,
+        ),
+        slice("", "aclnnAdd_Add", stream, (95, 10), work),
+    ];
+    let launch = ["name", "thread", "brick", "correlation"];
+    let run = import(trace(&events)).unwrap();
+    assert_eq!(rows(&run, "kernels", &launch), ["aclnnAdd_Add - - 192"]);
+    assert_eq!(launched(&run), 0);
+    // Written at the end of the call, when the kernel has begun.
+    events.push(arrow("s", "HostToDevice", cann, 98));
+    events.push(arrow("f", "HostToDevice", stream, 95));
+    let run = import(trace(&events)).unwrap();
+    let call = rows(&run, "calls", &["id", "thread"]);
+    let [call] = call.as_slice() else {
+        panic!("{call:?}")
+    };
+    let (call, thread) = call.split_once(' ').unwrap();
+    let kernel = format!("aclnnAdd_Add {thread} - 192");
+    assert_eq!(rows(&run, "kernels", &launch), [kernel]);
+    let launches = rows(&run, "edges", &["from", "kind"]);
+    assert_eq!(launches, [format!("{call} launches")]);
+    // The arrow of the operator says the brick, that of the call the thread.
+    events.push(arrow("s", "async_npu", python, 10));
+    events.push(arrow("f", "async_npu", stream, 95));
+    let run = import(trace(&events)).unwrap();
+    let operator = rows(&run, "bricks", &["name", "id"]);
+    let operator = operator.iter().find(|row| row.starts_with("aten::add"));
+    let brick = operator.unwrap().rsplit_once(' ').unwrap().1;
+    let kernel = format!("aclnnAdd_Add {thread} {brick} 192");
+    assert_eq!(rows(&run, "kernels", &launch), [kernel]);
+    assert_eq!(launched(&run), 1);
+}
+
+#[test]
 fn the_views_that_tensorflow_gives_of_a_gpu_are_one_gpu() {
     let op = |name: &str, pid: &str, times: (u32, u32)| {
         slice("Op", name, (pid, "0"), times, &format!(r#""op": "{name}""#))

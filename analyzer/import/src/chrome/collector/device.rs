@@ -326,7 +326,7 @@ pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
 }
 
 /// A made-up correlation, ordered by time and then by lane. Times wrap after thirteen days.
-pub(super) fn id_of_place(lane: u32, start_ns: i64) -> u64 {
+pub(in crate::chrome) fn id_of_place(lane: u32, start_ns: i64) -> u64 {
     const TIME_BITS: u32 = 50;
     const LANE_BITS: u32 = 11;
     let time = start_ns.cast_unsigned() & ((1 << TIME_BITS) - 1);
