@@ -48,41 +48,55 @@ impl Direction {
         })
     }
 
-    /// From words such as `CUDA_MEMCPY_KIND_HTOD`, `Memcpy HtoD (Pinned -> Device)` or `CopyHostToDevice`.
+    /// From words such as `CUDA_MEMCPY_KIND_HTOD`, `Memcpy HtoD (Pinned -> Device)`, `CUDA memcpy Host-to-Device`,
+    /// `MEMORY_COPY_HOST_TO_DEVICE`, `CopyHostToDevice` or `MemcpyD2H`.
     pub fn from_words(words: &str) -> Option<Self> {
-        // rocprofv3: `MEMORY_COPY_HOST_TO_DEVICE`; XLA: `MemcpyH2D`.
-        const LONG: [(&str, Direction); 10] = [
-            ("hosttodevice", Direction::HostToDevice),
-            ("devicetohost", Direction::DeviceToHost),
-            ("devicetodevice", Direction::DeviceToDevice),
-            ("peertopeer", Direction::PeerToPeer),
-            ("hosttohost", Direction::HostToHost),
-            ("memcpyh2d", Direction::HostToDevice),
-            ("memcpyd2h", Direction::DeviceToHost),
-            ("memcpyd2d", Direction::DeviceToDevice),
-            ("memcpyp2p", Direction::PeerToPeer),
-            ("memcpyhtod", Direction::HostToDevice),
+        let lower = words.to_ascii_lowercase();
+        let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        let in_one = words.iter().find_map(|word| {
+            let ends = match word.rfind("copy").or(word.rfind("cpy")) {
+                Some(at) => word[at..]
+                    .trim_start_matches("copy")
+                    .trim_start_matches("cpy"),
+                None => word,
+            };
+            Self::from_word(ends.strip_suffix("async").unwrap_or(ends))
+        });
+        in_one.or_else(|| {
+            words
+                .windows(3)
+                .filter(|three| three.iter().all(|word| word.len() > 1))
+                .find_map(|three| Self::from_word(&three.concat()))
+        })
+    }
+
+    /// From `htod`, `h2d`, `hosttodevice` and their like.
+    fn from_word(word: &str) -> Option<Self> {
+        const ENDS: [(&str, char); 8] = [
+            ("host", 'h'),
+            ("device", 'd'),
+            ("array", 'd'),
+            ("peer", 'p'),
+            ("h", 'h'),
+            ("d", 'd'),
+            ("a", 'd'),
+            ("p", 'p'),
         ];
-        let ends = ["Memcpy ", "memcpy ", "CUDA_MEMCPY_KIND_"];
-        let ends = ends.iter().find_map(|before| words.strip_prefix(before));
-        let ends = ends.unwrap_or(words);
-        let ends = ends.strip_prefix("UVM_").unwrap_or(ends);
-        Some(match ends.get(..4) {
-            Some("HTOD" | "HtoD" | "HTOA" | "HtoA") => Self::HostToDevice,
-            Some("DTOH" | "DtoH" | "ATOH" | "AtoH") => Self::DeviceToHost,
-            Some("DTOD" | "DtoD" | "ATOA" | "AtoA" | "ATOD" | "AtoD" | "DTOA" | "DtoA") => {
-                Self::DeviceToDevice
-            }
-            Some("HTOH" | "HtoH") => Self::HostToHost,
-            Some("PTOP" | "PtoP") => Self::PeerToPeer,
-            _ => {
-                let plain: String = words.chars().filter(|c| *c != '_' && *c != ' ').collect();
-                let plain = plain.to_ascii_lowercase();
-                return LONG
-                    .iter()
-                    .find(|(long, _)| plain.contains(long))
-                    .map(|(_, direction)| *direction);
-            }
+        let end = |word: &str| ENDS.iter().find(|(name, _)| *name == word);
+        let split = ENDS.iter().find_map(|(name, from)| {
+            let rest = word.strip_prefix(name)?;
+            let to = rest.strip_prefix("to").or(rest.strip_prefix('2'))?;
+            Some((*from, end(to)?.1))
+        });
+        Some(match split? {
+            // All to all: a collective.
+            _ if word == "a2a" => return None,
+            ('h', 'd') => Self::HostToDevice,
+            ('d', 'h') => Self::DeviceToHost,
+            ('d', 'd') => Self::DeviceToDevice,
+            ('h', 'h') => Self::HostToHost,
+            ('p', 'p') => Self::PeerToPeer,
+            _ => return None,
         })
     }
 }
@@ -320,7 +334,34 @@ mod tests {
                 assert_eq!(direction, Direction::from_cupti(number), "{words}");
             }
         }
-        assert_eq!(Direction::from_words("Memcpy Unknown"), None);
+        for (words, direction) in [
+            ("CUDA memcpy Host-to-Device", "h2d"),
+            ("[CUDA memcpy Device-to-Array]", "d2d"),
+            ("[CUDA memcpy Array-to-Host]", "d2h"),
+            ("CUDA memcpy Peer-to-Peer", "p2p"),
+            ("CUDA memcpy Host-to-Host", "h2h"),
+            ("CUDA Unified Memory memcpy DtoH", "d2h"),
+            ("MEMCPYHtoD", "h2d"),
+            ("MEMCPYDtoH", "d2h"),
+            ("MEMCPYDtoD", "d2d"),
+            ("MEMORY_COPY_DEVICE_TO_HOST", "d2h"),
+            ("MemcpyD2H", "d2h"),
+            ("CUDA_MEMCPY_KIND_ATOH", "d2h"),
+            ("h2d", "h2d"),
+        ] {
+            let found = Direction::from_words(words).map(Direction::name);
+            assert_eq!(found, Some(direction), "{words}");
+        }
+        for words in [
+            "Memcpy Unknown",
+            "a2a",
+            "copy",
+            "host to",
+            "Memcpy (Host -> Device)",
+            "",
+        ] {
+            assert_eq!(Direction::from_words(words), None, "{words}");
+        }
         for (number, words) in [
             (1, "Pageable"),
             (3, "DEVICE"),

@@ -7,6 +7,7 @@ use csv::ByteRecord;
 use super::columns::{Column, Columns, Table, Unit};
 use super::{smi, sums};
 use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
 
 pub struct Rows<'a> {
@@ -159,6 +160,27 @@ impl<'a> Rows<'a> {
         slice
     }
 
+    /// Bytes of a cell in the unit of its column. A zero that may be a small number, rounded, is none.
+    fn bytes(&mut self, columns: &Columns, record: &ByteRecord, column: Column) -> Option<u64> {
+        let cell = text(columns, record, column)?;
+        let place = columns.place(column)?;
+        let unit = self.units.get(&place).copied().or(columns.unit(column));
+        let factor = unit.map_or(1.0, |unit| unit.0);
+        let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
+        let decimals = cell.split_once('.').map_or(0, |(_, part)| part.len());
+        let step_bytes = factor / 10_f64.powi(i32::try_from(decimals).ok()?);
+        if step_bytes > 1.0 {
+            let title = columns.titles.get(place).map_or("", String::as_str);
+            self.feed.notes().warn(format!(
+                "{title} of the file is rounded to {step_bytes:.0} bytes; where it says 0, the size is not recorded"
+            ));
+            if value == 0.0 {
+                return None;
+            }
+        }
+        (0.0..1e18).contains(&value).then_some(value.round() as u64)
+    }
+
     fn work(
         &mut self,
         columns: &Columns,
@@ -173,6 +195,13 @@ impl<'a> Rows<'a> {
             .strip_prefix("[CUDA ")
             .and_then(|name| name.strip_suffix(']'));
         let name = is_nsys_name.unwrap_or(name);
+        let ends =
+            [Column::SourceMemory, Column::TargetMemory].map(|end| text(columns, record, end));
+        let with_ends = match ends {
+            [Some(from), Some(to)] => Some(format!("{name} ({from} -> {to})")),
+            _ => None,
+        };
+        let name = with_ends.as_deref().unwrap_or(name);
         let mut attributes = Vec::new();
         if let Some(core) = text(columns, record, Column::Core) {
             attributes.push(("accelerator core", core));
@@ -195,19 +224,9 @@ impl<'a> Rows<'a> {
             (Some(grid), Some(block)) if is_of_amd => Some(in_blocks(grid, block)),
             (grid, _) => grid,
         };
-        let bytes = |column| {
-            let cell = text(columns, record, column)?;
-            let unit = columns
-                .place(column)
-                .and_then(|place| self.units.get(&place));
-            let factor = unit
-                .copied()
-                .or(columns.unit(column))
-                .map_or(1.0, |unit| unit.0);
-            let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
-            (0.0..1e18).contains(&value).then_some(value.round() as u64)
-        };
-        let shared = match (bytes(Column::StaticShared), bytes(Column::DynamicShared)) {
+        let [fixed, asked, bytes] = [Column::StaticShared, Column::DynamicShared, Column::Bytes]
+            .map(|column| self.bytes(columns, record, column));
+        let shared = match (fixed, asked) {
             (None, None) => number(columns, record, Column::Shared),
             (fixed, asked) => Some(fixed.unwrap_or(0) + asked.unwrap_or(0)),
         };
@@ -223,7 +242,7 @@ impl<'a> Rows<'a> {
             block,
             registers: number(columns, record, Column::Registers),
             shared_memory_bytes: shared,
-            bytes: bytes(Column::Bytes),
+            bytes,
             attributes: &attributes,
             ..Slice::new(Kind::Work, name, times_ns)
         };
@@ -239,9 +258,7 @@ impl<'a> Rows<'a> {
     ) -> Result<(), Error> {
         let name = text(columns, record, Column::Direction).unwrap_or("copy");
         // A copy lies with the device: with the one it comes from where that is its end.
-        let lower = name.to_ascii_lowercase();
-        let from_device = lower.contains("device_to_host") || lower.contains("devicetohost");
-        let of = if from_device {
+        let of = if Direction::from_words(name) == Some(Direction::DeviceToHost) {
             Column::Source
         } else {
             Column::Target

@@ -113,8 +113,8 @@ fn tables_of_other_tools_are_told_by_their_columns() {
     );
     let columns = ["name", "device", "stream", "grid_x", "smem"];
     assert_eq!(run.rows("kernels", &columns), ["gemm 1 7 8 1000"]);
-    let columns = ["direction", "bytes", "device"];
-    assert_eq!(run.rows("transfers", &columns), ["h2d 4194000 1"]);
+    let columns = ["direction", "bytes", "device", "src_kind"];
+    assert_eq!(run.rows("transfers", &columns), ["h2d 4194000 1 pinned"]);
     // nvprof, with a preamble and units in a row of their own
     let run = read(
         "==7== NVPROF is profiling process 7\n==7== Profiling result:\n\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block Z\",\"Registers Per Thread\",\"Size\",\"Device\",\"Context\",\"Stream\",\"Name\",\"Correlation_ID\"\nms,us,,,,,,,,MB,,,,,\n293.571439,2.5,4,1,1,32,1,1,16,,Tesla K80 (0),1,7,\"k(int*)\",9\n",
@@ -147,6 +147,34 @@ fn tables_of_other_tools_are_told_by_their_columns() {
             "gpu1 memory.used [MiB] 1030 1000000000",
         ]
     );
+}
+
+#[test]
+fn copies_of_every_version_of_nsys_stats_have_directions_and_a_rounded_zero_is_no_size() {
+    let copy = |bytes: &str, ends: &str, name: &str| {
+        format!("100,50,5,,,,,,,,,,{bytes},1000,{ends},NVIDIA A100 (1),1,,7,[CUDA memcpy {name}]\n")
+    };
+    let run = read(&format!(
+        "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name\n{}{}{}{}90,10,4,1,1,1,32,1,1,8,0.000,0.000,,,,,NVIDIA A100 (1),1,,7,k\n",
+        copy("0.038", "Pageable,Device", "Host-to-Device"),
+        copy("0.000", "Device,Pinned", "Device-to-Host"),
+        copy("0.001", "Device,Array", "Device-to-Array"),
+        copy("4.194", ",", "HtoD"),
+    ));
+    let columns = ["direction", "bytes", "src_kind", "dst_kind"];
+    let mut copies = run.rows("transfers", &columns);
+    copies.sort();
+    assert_eq!(
+        copies,
+        [
+            "d2d 1000 device array",
+            "d2h - device pinned",
+            "h2d 38000 pageable device",
+            "h2d 4194000 - -",
+        ]
+    );
+    assert_eq!(run.rows("kernels", &["name", "smem"]), ["k -"]);
+    assert!(run.warns("Bytes (MB) of the file is rounded to 1000 bytes"));
 }
 
 #[test]
