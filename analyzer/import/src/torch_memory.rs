@@ -27,6 +27,9 @@ use crate::source::Source;
 use crate::{Error, Notes, Options};
 use snapshot::{Action, Snapshot};
 
+const NO_TIMES: &str = "the snapshot has no times, which PyTorch 2.2 and later record: its events are in their order, one \
+                        nanosecond each, and the run has no length";
+
 pub struct TorchMemory;
 
 impl Importer for TorchMemory {
@@ -98,13 +101,19 @@ fn write(
     into: &mut RunWriter,
     notes: &mut Notes,
 ) -> Result<Option<i64>, Error> {
+    let mut totals = snapshot.totals_before();
+    if snapshot.has_order_only {
+        into.run().problems.push(NO_TIMES.to_owned());
+        notes.warn(NO_TIMES);
+        snapshot.count_as_times();
+    }
     // Devices record side by side.
     snapshot.events.sort_by_key(|event| event.time_ns);
     let first_ns = snapshot.events.first().map(|event| event.time_ns);
     let last_ns = snapshot.events.last().map(|event| event.time_ns);
+    let last_ns = last_ns.filter(|_| !snapshot.has_order_only);
     let origin_ns = first_ns.unwrap_or(0);
     into.run().clock.origin_realtime_ns = origin_ns;
-    let mut totals = snapshot.totals_before();
     let texts = ["bytes", "computed", "instant"].map(|text| into.text(text));
     let [bytes, computed, instant] = texts;
     let tags: Vec<_> = snapshot.frames().map(|frame| into.text(&frame)).collect();

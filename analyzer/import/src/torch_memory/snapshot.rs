@@ -51,6 +51,8 @@ pub struct Snapshot {
     numbers: HashMap<(Rc<str>, i64, Rc<str>), u32>,
     pub left_out: BTreeMap<String, u64>,
     pub out_of_range: u64,
+    /// Events have no times, as before PyTorch 2.2: [`Event::time_ns`] counts them in the order of their device.
+    pub has_order_only: bool,
     has_segments: bool,
     has_traces: bool,
 }
@@ -71,10 +73,7 @@ impl Sink for Snapshot {
         {
             return Some(self.frame(file, line, name));
         }
-        if let (Some(action), Some(time_us)) = (
-            item(items, "action").and_then(Value::text),
-            number("time_us"),
-        ) {
+        if let Some(action) = item(items, "action").and_then(Value::text) {
             let action = match action {
                 "alloc" => Action::Allocate,
                 "free_completed" | "free" => Action::Free,
@@ -87,7 +86,9 @@ impl Sink for Snapshot {
                     return Some(u32::MAX);
                 }
             };
-            let time_ns = time_us.checked_mul(1_000);
+            let time_us = number("time_us");
+            self.has_order_only |= time_us.is_none();
+            let time_ns = time_us.unwrap_or(0).checked_mul(1_000);
             let Some(time_ns) = time_ns.filter(|ns| ns.unsigned_abs() < LATEST_NS) else {
                 self.out_of_range += 1;
                 return Some(u32::MAX);
@@ -182,6 +183,16 @@ impl Snapshot {
         self.frames
             .iter()
             .map(|(file, line, name)| format!("{file}:{line} {name}"))
+    }
+
+    /// Numbers the events of each device in their order, in place of times.
+    pub fn count_as_times(&mut self) {
+        let mut counts: BTreeMap<u32, i64> = BTreeMap::new();
+        for event in &mut self.events {
+            let count = counts.entry(event.device).or_default();
+            event.time_ns = *count;
+            *count += 1;
+        }
     }
 
     /// What devices had allocated and reserved before their first event.

@@ -131,3 +131,67 @@ fn a_cut_snapshot_is_refused_or_read_in_part_and_noise_is_borne() {
         }
     }
 }
+
+/// The pickle of a document, as Python would write it.
+fn pickle(document: &serde_json::Value) -> Vec<u8> {
+    fn put(value: &serde_json::Value, into: &mut Vec<u8>) {
+        use serde_json::Value;
+        let text = |text: &str, into: &mut Vec<u8>| {
+            into.push(b'X');
+            into.extend((text.len() as u32).to_le_bytes());
+            into.extend(text.bytes());
+        };
+        match value {
+            Value::Object(items) => {
+                into.extend(b"}(");
+                for (key, item) in items {
+                    text(key, into);
+                    put(item, into);
+                }
+                into.push(b'u');
+            }
+            Value::Array(items) => {
+                into.extend(b"](");
+                items.iter().for_each(|item| put(item, into));
+                into.push(b'e');
+            }
+            Value::String(value) => text(value, into),
+            value => {
+                into.extend([0x8a, 8]);
+                into.extend(value.as_i64().unwrap().to_le_bytes());
+            }
+        }
+    }
+    let mut bytes = vec![0x80, 4];
+    put(document, &mut bytes);
+    bytes.push(b'.');
+    bytes
+}
+
+#[test]
+fn events_without_times_keep_their_order_and_give_the_peak() {
+    let event = |action: &str, addr: u64, size: u64| serde_json::json!({"action": action, "addr": addr, "size": size, "stream": 0});
+    let snapshot = serde_json::json!({
+        "segments": [{"device": 0, "total_size": 4096, "allocated_size": 512}],
+        "device_traces": [
+            [
+                event("segment_alloc", 1, 4096),
+                event("alloc", 1, 1024),
+                event("alloc", 2, 512),
+                event("free_requested", 1, 1024),
+                event("free_completed", 1, 1024),
+            ],
+            [event("alloc", 9, 256)],
+        ],
+    });
+    let run = read(&pickle(&snapshot), false).unwrap();
+    assert_eq!(
+        run.rows("allocations", &["time_ns", "device", "bytes"]),
+        ["0 1 256", "1 0 1024", "2 0 512", "3 0 -1024"]
+    );
+    let counters = run.rows("counters", &["name", "value"]);
+    assert!(counters.contains(&"gpu0 allocated 1536".to_owned()));
+    assert_eq!(run.wall_ns, None);
+    assert!(run.warns("PyTorch 2.2"));
+    assert_eq!(run.run.problems.len(), 1);
+}
