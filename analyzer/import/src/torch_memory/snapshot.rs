@@ -43,12 +43,20 @@ pub struct Totals {
     pub reserved: i64,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Frame {
+    file: Rc<str>,
+    line: i64,
+    name: Rc<str>,
+    is_plumbing: bool,
+}
+
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub events: Vec<Event>,
     ends: BTreeMap<u32, Totals>,
-    frames: Vec<(Rc<str>, i64, Rc<str>)>,
-    numbers: HashMap<(Rc<str>, i64, Rc<str>), u32>,
+    frames: Vec<Frame>,
+    numbers: HashMap<Frame, u32>,
     pub left_out: BTreeMap<String, u64>,
     pub out_of_range: u64,
     /// Events have no times, as before PyTorch 2.2: [`Event::time_ns`] counts them in the order of their device.
@@ -141,6 +149,40 @@ impl Sink for Snapshot {
     }
 }
 
+/// Parts of PyTorch that take memory for an operator, by the beginnings of their functions' names: the unwinder, the
+/// allocator, and what makes a tensor for a result.
+const PLUMBING: [&str; 11] = [
+    "torch::unwind::",
+    "torch::CapturedTraceback::",
+    "torch::cuda::gather_with_cpp",
+    "c10::",
+    "at::detail::",
+    "at::meta::",
+    "at::empty",
+    "at::_ops::empty",
+    "at::native::empty",
+    "at::native::resize",
+    "at::TensorIteratorBase::",
+];
+
+/// The same, by parts of their names.
+const PLUMBING_PARTS: [&str; 4] = [
+    "CachingAllocator",
+    "::create_out",
+    "::set_output",
+    "::wrapper_",
+];
+
+/// True for a C++ function that only hands memory on.
+fn is_plumbing(name: &str) -> bool {
+    let name = name.replace("(anonymous namespace)::", "");
+    let path = name.split(['(', '<']).next().unwrap_or("");
+    // A template's name begins with the type that it returns.
+    let path = path.rsplit(' ').next().unwrap_or(path);
+    PLUMBING.iter().any(|begin| path.starts_with(begin))
+        || PLUMBING_PARTS.iter().any(|part| path.contains(part))
+}
+
 impl Snapshot {
     pub fn is_one(&self) -> bool {
         self.has_segments || self.has_traces || !self.events.is_empty()
@@ -151,7 +193,13 @@ impl Snapshot {
             Value::Text(text) => Rc::clone(text),
             _ => Rc::from(""),
         };
-        let key = (text(file), line, text(name));
+        let name = text(name);
+        let key = Frame {
+            file: text(file),
+            line,
+            is_plumbing: is_plumbing(&name),
+            name,
+        };
         let next = self.frames.len() as u32;
         let frames = &mut self.frames;
         *self.numbers.entry(key).or_insert_with_key(|key| {
@@ -160,29 +208,36 @@ impl Snapshot {
         })
     }
 
-    /// The innermost frame of a Python file, else the innermost frame.
+    /// The innermost frame of a Python file, else the innermost that is not of the allocator, else the innermost.
     fn innermost(&self, frames: &Value) -> Option<u32> {
         let Value::List(frames) = frames else {
             return None;
         };
         let frames = frames.borrow();
-        let numbers = frames.iter().filter_map(|frame| match frame {
-            Value::Made(number) => Some(*number),
-            _ => None,
-        });
-        let is_python = |number: &u32| {
-            let file = self.frames.get(*number as usize).map(|(file, ..)| &**file);
-            file.is_some_and(|file| file.ends_with(".py"))
+        let numbers: Vec<u32> = frames
+            .iter()
+            .filter_map(|frame| match frame {
+                Value::Made(number) => Some(*number),
+                _ => None,
+            })
+            .collect();
+        let find = |is_one: &dyn Fn(&Frame) -> bool| {
+            let found = numbers.iter().find(|number| {
+                let frame = self.frames.get(**number as usize);
+                frame.is_some_and(is_one)
+            });
+            found.copied()
         };
-        let mut numbers = numbers.peekable();
-        let first = numbers.peek().copied();
-        numbers.find(is_python).or(first)
+        find(&|frame| frame.file.ends_with(".py"))
+            .or_else(|| find(&|frame| !frame.is_plumbing))
+            .or(numbers.first().copied())
     }
 
     pub fn frames(&self) -> impl Iterator<Item = String> {
-        self.frames
-            .iter()
-            .map(|(file, line, name)| format!("{file}:{line} {name}"))
+        self.frames.iter().map(|frame| match &*frame.file {
+            "" | "??" => frame.name.to_string(),
+            file => format!("{file}:{} {}", frame.line, frame.name),
+        })
     }
 
     /// Numbers the events of each device in their order, in place of times.

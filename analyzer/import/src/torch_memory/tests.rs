@@ -195,3 +195,47 @@ fn events_without_times_keep_their_order_and_give_the_peak() {
     assert!(run.warns("PyTorch 2.2"));
     assert_eq!(run.run.problems.len(), 1);
 }
+
+#[test]
+fn memory_belongs_to_the_operator_and_not_to_the_allocator_below_it() {
+    let stack = |names: &[&str]| {
+        let frame = |name: &&str| serde_json::json!({"filename": "??", "line": 0, "name": name});
+        serde_json::Value::Array(names.iter().map(frame).collect())
+    };
+    let below = [
+        "torch::unwind::unwind()",
+        "torch::CapturedTraceback::gather(bool, bool, bool)",
+        "torch::cuda::(anonymous namespace)::gather_with_cpp()",
+        "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc(signed char, CUstream_st*)",
+        "at::TensorBase at::detail::_empty_generic<long>(c10::ArrayRef<long>, c10::Allocator*)",
+        "at::native::empty_cuda(c10::ArrayRef<long>)",
+        "at::(anonymous namespace)::create_out(c10::ArrayRef<long>)",
+    ];
+    let with = |above: &[&'static str]| [&below[..], above].concat();
+    let mut python = with(&["at::_ops::mm::call(at::Tensor const&)"]);
+    python.push("step");
+    let mut python = stack(&python);
+    python[below.len() + 1]["filename"] = "/a/train.py".into();
+    let frames = [
+        stack(&with(&[
+            "at::_ops::bmm::redispatch(c10::DispatchKeySet, at::Tensor const&)",
+            "torch::autograd::Engine::thread_main()",
+        ])),
+        stack(&with(&["my_extension::forward(at::Tensor)"])),
+        stack(&below[..4]),
+        python,
+    ];
+    let event = |frames: &serde_json::Value| serde_json::json!({"action": "alloc", "addr": 1, "size": 8, "time_us": 5, "frames": frames});
+    let events: Vec<_> = frames.iter().map(event).collect();
+    let snapshot = serde_json::json!({"segments": [], "device_traces": [events]});
+    let run = read(&pickle(&snapshot), false).unwrap();
+    assert_eq!(
+        run.rows("allocations", &["tag"]),
+        [
+            "at::_ops::bmm::redispatch(c10::DispatchKeySet, at::Tensor const&)",
+            "my_extension::forward(at::Tensor)",
+            "torch::unwind::unwind()",
+            "/a/train.py:0 step",
+        ]
+    );
+}
