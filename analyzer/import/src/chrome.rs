@@ -323,6 +323,7 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     flows::link(&mut collector, &texts, swept.flows)?;
     autograd::link(&mut collector, &texts, swept.nodes)?;
     collector.write_arguments()?;
+    collector.write_kernel_counters(origin_ns)?;
     collector.doubts.warn(collector.notes);
     let Layout {
         warnings, unclear, ..

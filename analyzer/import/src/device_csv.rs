@@ -11,7 +11,7 @@
 //! | memory copies | transfers |
 //! | HIP, HSA, CUDA, RCCL calls | calls, linked to work by correlation |
 //! | markers | bricks; those without a length are instants |
-//! | counters of kernels | counters at the start of their kernel |
+//! | counters of kernels | counters of their kernel; kernels too where no table of kernels is given |
 //! | allocations | allocations |
 //! | agents | devices |
 //! | sums by name, of any of these tools | counters `sum: …` |
@@ -149,7 +149,11 @@ pub fn import_set(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
-    let mut rows = rows::Rows::new(Feed::new(first, "device csv", into, notes, options));
+    let has_kernels = paths
+        .iter()
+        .any(|path| table_of(path) == Some(Table::Kernels));
+    let feed = Feed::new(first, "device csv", into, notes, options);
+    let mut rows = rows::Rows::new(feed, has_kernels);
     let (mut hashes, mut before) = (Vec::new(), 0);
     // Agents name devices, and markers and calls say what led to work: traces come in any order.
     for path in paths {

@@ -7,7 +7,7 @@
 //! | `rocpd_region` of the categories of HIP, HSA, RCCL | calls, linked to work by the correlation of their events |
 //! | other `rocpd_region`, markers above all | bricks |
 //! | `rocpd_memory_allocate` | allocations |
-//! | `rocpd_pmc_event` | counters at the start of their kernel |
+//! | `rocpd_pmc_event` | counters of their kernel |
 //! | `rocpd_info_agent` | devices |
 //!
 //! Names are held in memory, rows are not.
@@ -251,7 +251,7 @@ impl Set<'_, '_> {
         let sql = format!(
             "SELECT {name}, r.start, r.\"end\", r.agent_id, r.queue_id, r.stream_id, r.tid, {correlation}, \
              r.grid_size_x, r.grid_size_y, r.grid_size_z, r.workgroup_size_x, r.workgroup_size_y, r.workgroup_size_z, \
-             r.group_segment_size, {registers}, r.kernel_id FROM {table} r"
+             r.group_segment_size, {registers}, r.kernel_id, r.id FROM {table} r"
         );
         let mut work = Vec::new();
         self.drain(&sql, &mut work, |row| {
@@ -272,6 +272,7 @@ impl Set<'_, '_> {
                 shared: unsigned(row, 14),
                 registers: unsigned(row, 15),
                 bytes: None,
+                row: unsigned(row, 17),
             })
         })
     }
@@ -315,6 +316,7 @@ impl Set<'_, '_> {
                 shared: None,
                 registers: None,
                 bytes: unsigned(row, 9),
+                row: None,
             })
         })
     }
@@ -373,6 +375,7 @@ impl Set<'_, '_> {
             registers: work.registers,
             shared_memory_bytes: work.shared,
             bytes: work.bytes,
+            key: work.row.map(|row| row.wrapping_add(self.correlations)),
             ..Slice::new(work.kind, &work.name, times_ns)
         };
         self.feed.slice(&slice)
@@ -510,15 +513,23 @@ impl Set<'_, '_> {
             return Ok(());
         };
         let sql = format!(
-            "SELECT n.name, k.start, v.value FROM {events} v JOIN {names} n ON n.id = v.pmc_id \
+            "SELECT n.name, k.start, v.value, k.id FROM {events} v JOIN {names} n ON n.id = v.pmc_id \
              JOIN {kernels} k ON k.event_id = v.event_id"
         );
-        let Self { rows, feed, .. } = self;
+        let Self {
+            rows,
+            feed,
+            correlations,
+            ..
+        } = self;
         rows.each(
             &sql,
-            |row| Ok((text(row, 0), number(row, 1), real(row, 2))),
+            |row| Ok((text(row, 0), number(row, 1), real(row, 2), unsigned(row, 3))),
             |counter| match counter {
-                (Some(name), Some(time_ns), Some(value)) => feed.counter(0, &name, time_ns, value),
+                (Some(name), Some(time_ns), Some(value), Some(kernel)) => {
+                    let key = kernel.wrapping_add(*correlations);
+                    feed.kernel_counter(key, &name, time_ns, value)
+                }
                 _ => {
                     feed.notes().leave_out("counter without a name or a number");
                     Ok(())
@@ -543,6 +554,8 @@ struct Work {
     shared: Option<u64>,
     registers: Option<u64>,
     bytes: Option<u64>,
+    /// Of a kernel, for its counters.
+    row: Option<u64>,
 }
 
 #[cfg(test)]

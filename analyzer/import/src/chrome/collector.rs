@@ -4,6 +4,7 @@ mod arguments;
 mod asynchronous;
 pub(super) mod believable;
 mod device;
+mod kernel_counters;
 mod points;
 mod slices;
 
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 use arguments::KeptArguments;
 pub(super) use device::{class_of_work, id_of_place};
+use kernel_counters::KernelCounters;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
@@ -94,6 +96,7 @@ pub(super) struct Collector<'a> {
     counters: HashMap<u32, u32>,
     pub signatures: Signatures,
     pub arguments: KeptArguments,
+    kernel_counters: KernelCounters,
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
@@ -146,6 +149,7 @@ impl<'a> Collector<'a> {
             counters: HashMap::new(),
             signatures: Signatures::default(),
             arguments: KeptArguments::new(&folder),
+            kernel_counters: KernelCounters::new(&folder),
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),

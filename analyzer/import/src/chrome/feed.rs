@@ -42,6 +42,9 @@ pub(crate) struct Slice<'s> {
     pub registers: Option<u64>,
     pub shared_memory_bytes: Option<u64>,
     pub attributes: &'s [(&'s str, &'s str)],
+    /// Identifies the kernel for counters that are given without it.
+    pub key: Option<u64>,
+    pub counters: &'s [(&'s str, f64)],
 }
 
 impl Slice<'_> {
@@ -62,6 +65,8 @@ impl Slice<'_> {
             registers: None,
             shared_memory_bytes: None,
             attributes: &[],
+            key: None,
+            counters: &[],
         }
     }
 }
@@ -151,14 +156,36 @@ impl<'a> Feed<'a> {
         arguments.registers = slice.registers;
         arguments.shared_memory = slice.shared_memory_bytes;
         for (name, value) in slice.attributes {
-            if !event
-                .others
-                .take(name.as_bytes(), Value::Text, value.as_bytes())
-            {
+            let is_number = value.parse::<f64>().is_ok_and(f64::is_finite);
+            let kind = if is_number {
+                Value::Number
+            } else {
+                Value::Text
+            };
+            if !event.others.take(name.as_bytes(), kind, value.as_bytes()) {
                 event.unused.count(name.as_bytes());
             }
         }
-        self.collector.event(event)
+        self.collector.event(event)?;
+        if let Some(key) = slice.key {
+            self.collector.key_of_kernel(key)?;
+        }
+        for (name, value) in slice.counters {
+            self.collector
+                .counter_of_event(name, slice.start_ns, *value)?;
+        }
+        Ok(())
+    }
+
+    /// A counter of the kernel with a key, wherever in the files it stands.
+    pub fn kernel_counter(
+        &mut self,
+        key: u64,
+        name: &str,
+        time_ns: i64,
+        value: f64,
+    ) -> Result<(), Error> {
+        self.collector.counter_of_key(key, name, time_ns, value)
     }
 
     pub fn counter(

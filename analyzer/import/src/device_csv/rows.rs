@@ -1,8 +1,9 @@
 //! Rows of tables, one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use csv::ByteRecord;
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{Column, Columns, Table, Unit};
 use super::{smi, sums};
@@ -10,8 +11,16 @@ use crate::chrome::feed::{Feed, Kind, Slice};
 use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
 
+/// The profiler says so of its counter collection; without a kernel trace nothing else states the kernels.
+const COUNTED_ONE_BY_ONE: &str = "kernels come from counter_collection.csv, and there is no kernel trace: rocprofv3 runs kernels \
+     one at a time while it counts, so gaps between them are its own";
+
 pub struct Rows<'a> {
     feed: Feed<'a>,
+    /// A kernel trace is among the files.
+    has_kernels: bool,
+    /// Kernels that rows of counters gave.
+    counted: HashSet<u64>,
     table: Table,
     units: BTreeMap<usize, Unit>,
     has_times: bool,
@@ -47,9 +56,11 @@ fn small(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u32> 
 }
 
 impl<'a> Rows<'a> {
-    pub fn new(feed: Feed<'a>) -> Self {
+    pub fn new(feed: Feed<'a>, has_kernels: bool) -> Self {
         Self {
             feed,
+            has_kernels,
+            counted: HashSet::new(),
             table: Table::Kernels,
             units: BTreeMap::new(),
             has_times: false,
@@ -244,6 +255,7 @@ impl<'a> Rows<'a> {
             shared_memory_bytes: shared,
             bytes,
             attributes: &attributes,
+            key: dispatch_key(columns, record),
             ..Slice::new(Kind::Work, name, times_ns)
         };
         let slice = self.place(columns, record, slice);
@@ -312,8 +324,15 @@ impl<'a> Rows<'a> {
                 .leave_out("counter without a name or a number");
             return Ok(());
         };
-        let process = number(columns, record, Column::Process).unwrap_or(0);
-        self.feed.counter(process, name, times_ns.0, value)
+        let Some(key) = dispatch_key(columns, record) else {
+            let process = number(columns, record, Column::Process).unwrap_or(0);
+            return self.feed.counter(process, name, times_ns.0, value);
+        };
+        if !self.has_kernels && self.counted.insert(key) {
+            self.feed.notes().warn(COUNTED_ONE_BY_ONE);
+            self.work(columns, record, times_ns)?;
+        }
+        self.feed.kernel_counter(key, name, times_ns.0, value)
     }
 
     fn allocation(
@@ -354,6 +373,18 @@ impl<'a> Rows<'a> {
         let units = small(columns, record, Column::Units);
         self.feed.device(node, name.unwrap_or("GPU"), units)
     }
+}
+
+/// What rows of counters and the row of their kernel have in common. The trace of kernels states no process, and ids
+/// begin anew in each run: times tell kernels apart.
+fn dispatch_key(columns: &Columns, record: &ByteRecord) -> Option<u64> {
+    let dispatch = text(columns, record, Column::Dispatch)?;
+    let mut key = dispatch.as_bytes().to_vec();
+    for column in [Column::Correlation, Column::Name, Column::Start] {
+        key.push(0);
+        key.extend(text(columns, record, column).unwrap_or("").bytes());
+    }
+    Some(xxh3_64(&key))
 }
 
 fn axes(columns: &Columns, record: &ByteRecord, of: [Column; 3]) -> Option<[u32; 3]> {

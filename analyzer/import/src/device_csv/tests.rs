@@ -101,7 +101,11 @@ fn the_tables_of_a_program_are_one_run() {
     assert_eq!(run.rows("transfers", &["direction", "device"]), ["h2d 2"]);
     let devices = run.rows("devices", &["device", "name", "multiprocessors"]);
     assert_eq!(devices, ["gpu:2 AMD Instinct MI300X 304"]);
-    assert_eq!(run.rows("counters", &["name", "value"]), ["SQ_WAVES 16"]);
+    let kernel = run.rows("kernels", &["id"]).concat();
+    assert_eq!(
+        run.rows("counters", &["name", "value", "span"]),
+        [format!("SQ_WAVES 16 {kernel}")]
+    );
     assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
 }
 
@@ -175,6 +179,42 @@ fn copies_of_every_version_of_nsys_stats_have_directions_and_a_rounded_zero_is_n
     );
     assert_eq!(run.rows("kernels", &["name", "smem"]), ["k -"]);
     assert!(run.warns("Bytes (MB) of the file is rounded to 1000 bytes"));
+}
+
+#[test]
+fn counters_without_a_kernel_trace_give_their_kernels() {
+    let row = |dispatch: u32, name: &str, counter: &str, start: u32| {
+        format!(
+            "{dispatch},{dispatch},\"Agent 1\",1,77,77,1024,9,\"{name}\",512,0,0,16,0,128,\"{counter}\",5,{start},{}\n",
+            start + 400
+        )
+    };
+    let run = read(&format!(
+        "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\",\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\",\"Workgroup_Size\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\",\"SGPR_Count\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n{}{}{}{}",
+        row(1, "a", "Wavefronts", 1000),
+        row(1, "a", "L2CacheHit", 1000),
+        row(2, "b", "Wavefronts", 2000),
+        row(2, "b", "L2CacheHit", 2000),
+    ));
+    let columns = ["name", "device", "start_ns", "dur_ns", "grid_x", "block_x"];
+    assert_eq!(
+        run.rows("kernels", &columns),
+        ["a 1 0 400 2 512", "b 1 1000 400 2 512"]
+    );
+    let ids = run.rows("kernels", &["id"]);
+    let (a, b) = (&ids[0], &ids[1]);
+    let mut counters = run.rows("counters", &["time_ns", "name", "value", "span", "source"]);
+    counters.sort();
+    assert_eq!(
+        counters,
+        [
+            format!("0 L2CacheHit 5 {a} measured"),
+            format!("0 Wavefronts 5 {a} measured"),
+            format!("1000 L2CacheHit 5 {b} measured"),
+            format!("1000 Wavefronts 5 {b} measured"),
+        ]
+    );
+    assert!(run.warns("one at a time while it counts"));
 }
 
 #[test]

@@ -82,7 +82,11 @@ fn rows_of_all_tables_become_rows() {
         run.rows("allocations", &["bytes", "device"]),
         ["256 0", "-256 0"]
     );
-    assert_eq!(run.rows("counters", &["name", "value"]), ["SQ_WAVES 16"]);
+    let kernel = run.rows("kernels", &["id"]).concat();
+    assert_eq!(
+        run.rows("counters", &["name", "value", "span"]),
+        [format!("SQ_WAVES 16 {kernel}")]
+    );
     assert_eq!(run.rows("devices", &["device", "name"]), ["gpu:0 MI300X"]);
     assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
     assert_eq!(run.rows("threads", &["name"]), ["main"]);

@@ -57,6 +57,7 @@ struct Correlation {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Dispatch {
+    dispatch_id: Loose,
     kernel_id: Loose,
     agent_id: Handle,
     queue_id: Handle,
@@ -380,7 +381,7 @@ impl<'r, 'a> Records<'r, 'a> {
         let place = self.process.unwrap_or(0);
         let of = self.facts.0.get(place).unwrap_or(&self.nobody);
         if kind == "counter_collection" {
-            return counters(self.feed, of, record);
+            return counters(self.feed, (place, of), record);
         }
         let times = record.start_timestamp.0.zip(record.end_timestamp.0);
         let Some(times_ns) = times else {
@@ -435,6 +436,7 @@ impl<'r, 'a> Records<'r, 'a> {
                     block,
                     registers,
                     shared_memory_bytes: dispatch.group_segment_size.unsigned(),
+                    key: dispatch.key(place),
                     ..slice
                 })
             }
@@ -507,7 +509,19 @@ impl<'r, 'a> Records<'r, 'a> {
     }
 }
 
-fn counters(feed: &mut Feed<'_>, of: &OfProcess, record: &Record) -> Result<(), Error> {
+impl Dispatch {
+    /// Identifies the dispatch among those of all processes of the file.
+    fn key(&self, place: usize) -> Option<u64> {
+        let id = self.dispatch_id.unsigned()?;
+        Some(id.wrapping_add((place as u64) << PROCESS_SHIFT))
+    }
+}
+
+fn counters(
+    feed: &mut Feed<'_>,
+    (place, of): (usize, &OfProcess),
+    record: &Record,
+) -> Result<(), Error> {
     let data = record.dispatch_data.as_deref();
     let Some(time_ns) = data
         .and_then(|data| data.start_timestamp.0)
@@ -526,10 +540,15 @@ fn counters(feed: &mut Feed<'_>, of: &OfProcess, record: &Record) -> Result<(), 
             None => sums.push((id, counted.value)),
         }
     }
+    let dispatch = data.and_then(|data| data.dispatch_info.as_ref());
+    let key = dispatch.and_then(|dispatch| dispatch.key(place));
     for (id, value) in sums {
         let unnamed = format!("counter {id}");
         let name = of.counters.get(&id).unwrap_or(&unnamed);
-        feed.counter(of.id, name, time_ns, value)?;
+        match key {
+            Some(key) => feed.kernel_counter(key, name, time_ns, value)?,
+            None => feed.counter(of.id, name, time_ns, value)?,
+        }
     }
     Ok(())
 }

@@ -55,6 +55,24 @@ fn records_are_named_by_tables_that_stand_before_or_behind_them() {
 }
 
 #[test]
+fn counters_belong_to_the_kernel_of_their_dispatch() {
+    let text = DOCUMENT
+        .replace("\"kernel_id\": 2,\n", "\"kernel_id\": 2, \"dispatch_id\": 1,\n")
+        .replace(
+            "\"buffer_records\": {\n",
+            r#""callback_records": {"counter_collection": [{"dispatch_data": {"start_timestamp": 2000, "end_timestamp": 3000,
+            "dispatch_info": {"dispatch_id": 1}}, "records": [{"counter_id": {"handle": 3}, "value": 16.0}]}]},
+            "buffer_records": {"#,
+        );
+    let run = read(&text, &Options::default()).unwrap();
+    let kernel = run.rows("kernels", &["id"]).concat();
+    assert_eq!(
+        run.rows("counters", &["name", "value", "span"]),
+        [format!("SQ_WAVES 16 {kernel}")]
+    );
+}
+
+#[test]
 fn a_cut_document_is_refused_with_its_place_and_read_in_part_where_asked() {
     let cut = &DOCUMENT[..DOCUMENT.find("\"marker_api\": [{\"kind\"").unwrap()];
     let refused = read(cut, &Options::default()).err().unwrap().to_string();

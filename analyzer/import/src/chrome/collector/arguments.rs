@@ -111,6 +111,7 @@ impl Collector<'_> {
     }
 
     pub fn became(&mut self, order: u64, id: u64) -> Result<(), Error> {
+        self.kernel_became(order, id)?;
         let kept = &mut self.arguments;
         if !kept.has_any {
             return Ok(());
