@@ -4,7 +4,11 @@
 use std::path::Path;
 
 use crate::importer::Head;
+use crate::perf_script;
 use crate::source::Packing;
+
+/// Limit for the lines that are looked at.
+const MAX_LINES: usize = 200;
 
 /// Magic bytes of archives and compressed files, their names, and the command that unpacks each.
 const PACKED: [(&[u8], &str, &str); 9] = [
@@ -51,7 +55,7 @@ const BYTES: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 8] = [
+const TEXTS: [(&str, &str, &str); 13] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -76,7 +80,18 @@ const TEXTS: [(&str, &str, &str); 8] = [
         "sums of Tracy (`tracy-csvexport`)",
         "export a Chrome trace where the program can, or record with `trueno-record run PROGRAM`",
     ),
+    // api_statistic.csv, step_trace_time.csv of one device and of a cluster, PipeUtilization.csv, OpBasicInfo.csv.
+    ("Device_id,Level,API Name,", MSPROF.0, MSPROF.1),
+    ("Step,Computing,", MSPROF.0, MSPROF.1),
+    ("Step,Type,Index,Computing,", MSPROF.0, MSPROF.1),
+    ("block_id,sub_block_id,", MSPROF.0, MSPROF.1),
+    ("Op Name,Op Type,Task Duration(us),", MSPROF.0, MSPROF.1),
 ];
+
+const MSPROF: (&str, &str) = (
+    "a table of sums of Ascend's msprof, which has no times",
+    "give trace_view.json, kernel_details.csv or task_time.csv of the same profile",
+);
 
 const DCGM: (&str, &str) = (
     "what `dcgmi dmon` prints, which has no times",
@@ -84,7 +99,7 @@ const DCGM: (&str, &str) = (
 );
 
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 2] = [
+const KEYS: [(&str, &str, &str); 3] = [
     (
         "\"schema\"",
         "an execution trace of PyTorch (Chakra), which has no times",
@@ -95,7 +110,18 @@ const KEYS: [(&str, &str, &str); 2] = [
         "a list of nodes, such as a profile of V8 (`.cpuprofile`)",
         TO_SPEEDSCOPE,
     ),
+    (
+        "\"alloc_samples\"",
+        "a profile of Scalene, which has sums by line and no times",
+        TO_PY_SPY,
+    ),
 ];
+
+const TO_PY_SPY: &str =
+    "record samples with times: `py-spy record -f speedscope -o profile.json -- python PROGRAM`";
+
+const TO_NVPROF: &str = "record times: `nvprof --print-gpu-trace --csv --log-file trace.csv PROGRAM`, or `nvprof --export-profile FILE \
+                         PROGRAM`";
 
 const TO_SPEEDSCOPE: &str = "open it in speedscope.app and export it from there";
 
@@ -138,6 +164,22 @@ pub(crate) fn known_by_sight(
             "is a recording of Firefox's developer tools before version 98 (hint: {TO_SPEEDSCOPE})"
         ));
     }
+    let text = head.text();
+    if text.starts_with('{') && text.contains("\"Communication Time Info\"") {
+        let (what, next) = MSPROF;
+        return Some(format!("is {what} (hint: {next})"));
+    }
+    if text.starts_with("<?xml") && text.contains("<session ") && text.contains(".nvvp\"") {
+        return Some(format!(
+            "is a session of NVIDIA's Visual Profiler, which only refers to profiles (hint: give the profile, or {TO_NVPROF})"
+        ));
+    }
+    // A dict of tuples, as Python marshals it.
+    if let [b'{' | 0xfb, b')' | 0xa9, 3, ..] = bytes {
+        return Some(format!(
+            "is a profile of Python's cProfile, which has sums and no times (hint: {TO_PY_SPY})"
+        ));
+    }
     let of_bytes = BYTES.iter().find(|(first, ..)| bytes.starts_with(first));
     if let Some((_, what, next)) = of_bytes {
         return Some(format!("is {what} (hint: {next})"));
@@ -151,6 +193,49 @@ pub(crate) fn known_by_sight(
         .find(|(key, ..)| head.behind(&["{", key]).is_some());
     let (_, what, next) = of_text.or(of_key)?;
     Some(format!("is {what} (hint: {next})"))
+}
+
+/// The same for a file that no importer recognises.
+pub(crate) fn known_by_content(head: &Head<'_>) -> Option<String> {
+    let text = head.text();
+    let of_nvprof = |line: &str| {
+        let number = line
+            .strip_prefix("==")
+            .and_then(|line| line.split_once("== NVPROF is profiling"));
+        number.is_some_and(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    if text.lines().take(MAX_LINES).any(of_nvprof) {
+        return Some(format!(
+            "is what nvprof prints: sums or metrics by name, without times (hint: {TO_NVPROF})"
+        ));
+    }
+    const TENSORBOARD: &[u8] = b"type.googleapis.com/tensorflow.profiler.";
+    let mut parts = head.bytes().windows(TENSORBOARD.len());
+    if parts.any(|part| part == TENSORBOARD) {
+        return Some(
+            "is a page that TensorBoard's profiler computed, without times (hint: give the *.xplane.pb of the same folder)"
+                .to_owned(),
+        );
+    }
+    // The last line may be cut.
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let is_folded = |line: &str| {
+        let count = line.rsplit_once(' ').map(|(_, count)| count);
+        count.is_some_and(|count| !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let has_stack = whole.lines().take(MAX_LINES).any(|line| line.contains(';'));
+    if has_stack && whole.lines().take(MAX_LINES).all(is_folded) {
+        return Some(format!(
+            "has folded stacks with counts, as flame graphs are drawn of, without times (hint: give the `perf script > \
+             samples.txt` they come from, or {TO_SPEEDSCOPE})"
+        ));
+    }
+    if perf_script::has_stacks_without_times(text) {
+        return Some(
+            "is text of perf script without times (hint: print them: `perf script -F +time > samples.txt`)".to_owned(),
+        );
+    }
+    None
 }
 
 fn quoted(name: &str) -> String {
@@ -195,6 +280,29 @@ mod tests {
     }
 
     #[test]
+    fn files_that_nothing_reads_are_named_by_their_content() {
+        let by_content = |bytes: &[u8]| known_by_content(&Head::new(bytes));
+        for (text, words) in [
+            (
+                &b"==21== NVPROF is profiling process 21, command: ./nbody\nN: 30720\n"[..],
+                "--print-gpu-trace --csv",
+            ),
+            (b"\x12\xec\x01\"n\n=type.googleapis.com/tensorflow.profiler.Per", "xplane.pb"),
+            (b"java;[perf.map] 23\njava;main;run 1\njava;ma", "speedscope.app"),
+            (
+                b"java 15294 cpu-clock: \n\t    7f8a5b f+0x1 (/lib/a)\n\t    7f8a5c g ([unknown])\n",
+                "perf script -F +time",
+            ),
+        ] {
+            let problem = by_content(text).unwrap();
+            assert!(problem.contains(words), "{problem}");
+        }
+        for text in ["", "hello 12\n", "a;b\n", "plain", "x: 1\n\ty\n"] {
+            assert_eq!(by_content(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
     fn formats_of_others_are_named_and_traces_are_not_taken_for_them() {
         for (text, words) in [
             ("<!doctype html>", "web page"),
@@ -206,6 +314,26 @@ mod tests {
             ("#Entity   GPUTL  MCUTL\nID\n", "nvidia-smi"),
             ("{\"nodes\": [{\"id\": 1", "speedscope.app"),
             ("__rec=node,id=12,attr=8", "cali2traceevent"),
+            (
+                "Device_id,Level,API Name,Time(us),Count\n",
+                "trace_view.json",
+            ),
+            ("Step,Type,Index,Computing,Free\n", "trace_view.json"),
+            ("block_id,sub_block_id,aic_time(us)\n", "trace_view.json"),
+            (
+                "Op Name,Op Type,Task Duration(us),Block Dim\n",
+                "trace_view.json",
+            ),
+            (
+                "{\"(0, 1)\": {\"step\": {\"hcom\": {\"0\": {\"Communication Time Info\": {",
+                "trace_view.json",
+            ),
+            ("{\"alloc_samples\": 52, \"args\": []", "py-spy"),
+            ("{)\u{3}i", "cProfile"),
+            (
+                "<?xml version=\"1.0\"?>\n<session version=\"2\" name=\"profile.nvvp\" hscale",
+                "--export-profile",
+            ),
             ("name,src_file,src_line,total_ns", "export a Chrome trace"),
             ("{\"schema\": \"1.1.0-chakra.0.0.4\"", "Chakra"),
             (

@@ -225,6 +225,15 @@ fn no_export(path: &Path, found: &[String]) -> Error {
     if found.is_empty() {
         found.push("no table");
     }
+    // Tables of rocprof before version 3, of what was recorded.
+    let is_of_rocprof = ["KERN", "OPS", "COPY", "HIP", "HSA"];
+    if found.iter().all(|table| is_of_rocprof.contains(table)) {
+        return Error::Format {
+            path: path.to_owned(),
+            problem: "is a database of rocprof (hint: give the results.json or results.csv that rocprof wrote beside it)"
+                .to_owned(),
+        };
+    }
     Error::Format {
         path: path.to_owned(),
         problem: format!(

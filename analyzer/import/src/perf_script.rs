@@ -92,6 +92,25 @@ impl Importer for PerfScript {
     }
 }
 
+/// True if lines such as `java 15294 cpu-clock:` stand before functions: samples, but no times.
+pub(crate) fn has_stacks_without_times(text: &str) -> bool {
+    let is_header = |line: &str| {
+        let mut words = line.split_whitespace().rev();
+        let is_event = words.next().is_some_and(|word| word.ends_with(':'));
+        let is_number = |word: &str| {
+            word.bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'/')
+        };
+        is_event && !line.starts_with(char::is_whitespace) && words.any(is_number)
+    };
+    let is_frame = |line: &str| {
+        let frame = frame::parse(line).filter(|_| line.starts_with(char::is_whitespace));
+        frame.is_some_and(|frame| frame.is_symbolized())
+    };
+    let mut lines = text.lines().zip(text.lines().skip(1));
+    lines.any(|(line, next)| is_header(line) && is_frame(next))
+}
+
 enum Line {
     Read,
     TooLong,

@@ -113,15 +113,20 @@ fn detect_by(
 }
 
 fn unknown(path: &Path, head: &Head<'_>) -> String {
-    let begin: String = head.text().chars().take(24).collect();
     let next = match path.extension().and_then(OsStr::to_str) {
         Some("nsys-rep" | "qdrep") => "convert it with `nsys export --type sqlite`",
         Some("ncu-rep") => "convert it with `ncu --import FILE --csv --page raw`",
         _ if head.bytes().starts_with(perf_script::PERF_DATA) => perf_script::PERF_DATA_HINT,
-        _ => "if it is one of them, name it with `trueno-analyze import --input-format`",
+        _ => match foreign::known_by_content(head) {
+            Some(problem) => return problem,
+            None => {
+                "if it is one of the formats below, name it with `trueno-analyze import --input-format`"
+            }
+        },
     };
+    let begin: String = head.text().chars().take(24).collect();
     format!(
-        "begins with {begin:?}, which is no known format ({}; hint: {next})",
+        "begins with {begin:?}, which is no known format (hint: {next}; formats: {})",
         IMPORTERS.map(Importer::name).join(", ")
     )
 }
@@ -248,7 +253,10 @@ mod tests {
         let path = folder.path().join("file");
         for (content, word) in [
             (&b""[..], "empty"),
-            (b"plain", "--input-format"),
+            (
+                b"plain",
+                "(hint: if it is one of the formats below, name it with `trueno-analyze import --input-format`",
+            ),
             (b"\x1f\x8bXXXX", "gzip"),
             (b"PERFILE2h\0\0\0", "perf script -i"),
         ] {

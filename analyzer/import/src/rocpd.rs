@@ -27,6 +27,9 @@ const DISPATCHES: &str = "rocpd_kernel_dispatch";
 /// Correlation ids of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
 
+const OF_ROCM_PROFILE_DATA: &str = "is a database of rocmProfileData (hint: convert it with its `rpd2tracing.py FILE trace.json`, and \
+                                    give trace.json)";
+
 pub struct Rocpd;
 
 impl Importer for Rocpd {
@@ -58,6 +61,12 @@ impl Importer for Rocpd {
             .collect();
         if sets.is_empty() {
             let found: Vec<&str> = rows.tables().take(8).collect();
+            if found.contains(&"rocpd_api") {
+                return Err(Error::Format {
+                    path: path.to_owned(),
+                    problem: OF_ROCM_PROFILE_DATA.to_owned(),
+                });
+            }
             return Err(Error::Format {
                 path: path.to_owned(),
                 problem: format!(

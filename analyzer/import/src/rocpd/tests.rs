@@ -101,6 +101,22 @@ fn processes_of_one_file_keep_their_devices_and_correlations_apart() {
 }
 
 #[test]
+fn other_databases_of_amd_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.rpd");
+    let connection = Connection::open(&file).unwrap();
+    let tables = "CREATE TABLE rocpd_api (id INTEGER); CREATE TABLE rocpd_op (id INTEGER);";
+    connection.execute_batch(tables).unwrap();
+    let refused = imported(&Rocpd, &file).err().unwrap().to_string();
+    assert!(refused.contains("rpd2tracing.py"), "{refused}");
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::copy(&mut std::fs::File::open(&file).unwrap(), &mut packed).unwrap();
+    std::fs::write(&file, packed.finish().unwrap()).unwrap();
+    let refused = imported(&Rocpd, &file).err().unwrap().to_string();
+    assert!(refused.contains("gunzip -k"), "{refused}");
+}
+
+#[test]
 fn damaged_databases_are_errors_or_read_in_part() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("results.db");

@@ -11,6 +11,11 @@ use super::quoted;
 use crate::importer::SQLITE_MAGIC;
 use crate::{Error, Notes};
 
+const PACKED: [(&[u8], &str, &str); 2] = [
+    (b"\x1f\x8b", "gzip", "gunzip -k FILE"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd FILE"),
+];
+
 pub fn open(path: &Path, notes: &mut Notes) -> Result<(Connection, u64), Error> {
     let mut head = Vec::new();
     let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
@@ -22,11 +27,18 @@ pub fn open(path: &Path, notes: &mut Notes) -> Result<(Connection, u64), Error> 
         .read_to_end(&mut head)
         .map_err(|e| Error::io(path, "read it", e))?;
     if head != SQLITE_MAGIC {
+        let packed = PACKED.iter().find(|(magic, ..)| head.starts_with(magic));
+        let problem = match packed {
+            Some((_, name, command)) => format!(
+                "is a database packed with {name}, which is read only as it is (hint: unpack it first: `{command}`)"
+            ),
+            None => "expected an sqlite database, found other first bytes; make one with \
+                     `nsys export --type sqlite REPORT.nsys-rep`"
+                .to_owned(),
+        };
         return Err(Error::Format {
             path: path.to_owned(),
-            problem: "expected an sqlite database, found other first bytes; make one with \
-                      `nsys export --type sqlite REPORT.nsys-rep`"
-                .to_owned(),
+            problem,
         });
     }
     beside(path, notes);

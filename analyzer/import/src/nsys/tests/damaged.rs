@@ -52,6 +52,13 @@ fn a_cut_database_keeps_what_comes_before_the_cut() {
 }
 
 #[test]
+fn a_database_of_rocprof_is_named() {
+    let export = Export::new("CREATE TABLE HIP (id INTEGER); CREATE TABLE KERN (id INTEGER);");
+    let refused = export.import().err().unwrap().to_string();
+    assert!(refused.contains("results.json"), "{refused}");
+}
+
+#[test]
 fn a_damaged_page_loses_itself_and_not_what_lies_behind() {
     let export = long();
     let mut bytes = fs::read(export.path()).unwrap();
