@@ -12,11 +12,13 @@
 //! | HIP, HSA, CUDA, RCCL calls | calls, linked to work by correlation |
 //! | markers | bricks; those without a length are instants |
 //! | counters of kernels | counters of their kernel; kernels too where no table of kernels is given |
+//! | other columns of Ascend's kernels | counters and attributes of the kernel |
 //! | allocations | allocations |
 //! | agents | devices |
 //! | sums by name, of any of these tools | counters `sum: …` |
 //! | samples of `nvidia-smi` | counters `gpu0 utilization.gpu` |
 
+mod ascend;
 mod columns;
 mod rows;
 mod smi;

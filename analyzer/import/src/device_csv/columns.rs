@@ -86,12 +86,15 @@ const NAMES: &[(&str, Column)] = &[
     ("start", Start),
     ("starttime", Start),
     ("taskstarttime", Start),
+    ("taskstart", Start),
     ("endtimestamp", End),
     ("endns", End),
     ("end", End),
+    ("taskstop", End),
     ("durationns", Duration),
     ("duration", Duration),
     ("taskduration", Duration),
+    ("tasktime", Duration),
     ("agentid", Device),
     ("gpuid", Device),
     ("deviceid", Device),
@@ -172,6 +175,8 @@ const NAMES: &[(&str, Column)] = &[
     ("cucount", Units),
     ("productname", Product),
     ("acceleratorcore", Core),
+    ("tasktype", Core),
+    ("kerneltype", Core),
     ("level", Level),
     ("lvl", Level),
     ("timestamp", Time),
@@ -244,6 +249,19 @@ impl Columns {
 
     pub fn unit(&self, column: Column) -> Option<Unit> {
         self.all.iter().find(|(of, ..)| *of == column)?.2
+    }
+
+    /// Titles and cells of a row's columns that have no meaning here.
+    pub fn unread<'c>(
+        &'c self,
+        record: &'c csv::ByteRecord,
+    ) -> impl Iterator<Item = (&'c str, &'c str)> {
+        let is_read = |place: usize| self.all.iter().any(|(_, of, _)| *of == place);
+        let titles = self.titles.iter().enumerate();
+        titles.filter_map(move |(place, title)| {
+            let cell = std::str::from_utf8(record.get(place)?).ok()?.trim();
+            (!is_read(place)).then_some((title.as_str(), cell))
+        })
     }
 
     fn has(&self, columns: &[Column]) -> bool {

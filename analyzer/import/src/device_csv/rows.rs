@@ -6,7 +6,7 @@ use csv::ByteRecord;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{Column, Columns, Table, Unit};
-use super::{smi, sums};
+use super::{ascend, smi, sums};
 use crate::chrome::feed::{Feed, Kind, Slice};
 use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
@@ -198,10 +198,16 @@ impl<'a> Rows<'a> {
         record: &ByteRecord,
         times_ns: (i64, i64),
     ) -> Result<(), Error> {
-        let Some(name) = text(columns, record, Column::Name) else {
+        // Tasks of Ascend that are no kernel have a type only.
+        let name = text(columns, record, Column::Name).filter(|name| *name != "N/A");
+        let Some(name) = name.or(text(columns, record, Column::Core)) else {
             self.feed.notes().leave_out("row without a name");
             return Ok(());
         };
+        if name.starts_with("PROFILING_") {
+            self.feed.notes().skip("task of the profiler itself");
+            return Ok(());
+        }
         let is_nsys_name = name
             .strip_prefix("[CUDA ")
             .and_then(|name| name.strip_suffix(']'));
@@ -214,9 +220,17 @@ impl<'a> Rows<'a> {
         };
         let name = with_ends.as_deref().unwrap_or(name);
         let mut attributes = Vec::new();
+        let mut counters = Vec::new();
         if let Some(core) = text(columns, record, Column::Core) {
             attributes.push(("accelerator core", core));
+            ascend::unread(columns, record, &mut attributes, &mut counters);
+        } else {
+            self.count_unread(columns, record);
         }
+        let counters: Vec<_> = counters
+            .iter()
+            .map(|(name, value)| (name.as_str(), *value))
+            .collect();
         let block = axes(
             columns,
             record,
@@ -256,10 +270,24 @@ impl<'a> Rows<'a> {
             bytes,
             attributes: &attributes,
             key: dispatch_key(columns, record),
+            counters: &counters,
             ..Slice::new(Kind::Work, name, times_ns)
         };
         let slice = self.place(columns, record, slice);
         self.feed.slice(&slice)
+    }
+
+    /// Counts the columns that no row has a place for.
+    fn count_unread(&mut self, columns: &Columns, record: &ByteRecord) {
+        if self.table == Table::Counters {
+            return;
+        }
+        for (title, cell) in columns.unread(record) {
+            if !cell.is_empty() {
+                let left_out = &mut self.feed.notes().arguments_left_out;
+                *left_out.entry(title.to_owned()).or_default() += 1;
+            }
+        }
     }
 
     fn copy(

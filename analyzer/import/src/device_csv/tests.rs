@@ -218,6 +218,60 @@ fn counters_without_a_kernel_trace_give_their_kernels() {
 }
 
 #[test]
+fn kernels_of_ascend_keep_what_the_profiler_counted() {
+    let run = read(
+        "Step Id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Dim,Input Shapes,aicore_time(us),aic_mac_fp16_ratio,aic_cube_fops,aic_vector_fops,aiv_time(us),aiv_vec_fp32_ratio,aiv_vector_fops\n\
+         1,4294967295,9,16,mm,MatMul,AI_CORE,100.5,20,1.5,24,\"\"\"4,8;8,2\"\"\",19.25,0.893,4096,64,0,0,0\n\
+         1,4294967295,N/A,N/A,hcom_broadcast_,hcom,HCCL,200,20,0,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\n",
+    );
+    let kernels = run.rows("kernels", &["name", "start_ns", "id"]);
+    let id = kernels[0].rsplit_once(' ').unwrap().1;
+    let mut counters = run.rows("counters", &["name", "value", "span"]);
+    counters.retain(|row| row.ends_with(&format!(" {id}")));
+    counters.sort();
+    assert_eq!(
+        counters,
+        [
+            "Wait Time [us] 1.5",
+            "aic_cube_fops 4096",
+            "aic_mac_fp16_ratio 0.893",
+            "aic_vector_fops 64",
+            "aicore_time [us] 19.25",
+            "flops 4160",
+        ]
+        .map(|row| format!("{row} {id}"))
+    );
+    let mut attributes = run.rows("attributes", &["span", "name", "integer", "text"]);
+    attributes.retain(|row| row.starts_with(id));
+    attributes.sort();
+    assert_eq!(
+        attributes,
+        [
+            "Block Dim 24 -",
+            "Input Shapes - \"4,8;8,2\"",
+            "Step Id 1 -",
+            "Task ID 9 -",
+            "Type - MatMul",
+            "accelerator core - AI_CORE",
+        ]
+        .map(|row| format!("{id} {row}"))
+    );
+    // task_time.csv
+    let run = read(
+        "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),task_stop(us)\n\
+         0,N/A,PROFILING_ENABLE,4,4,0.000,100.000\t,100.000\t\n\
+         0,N/A,TASK_TIMEOUT_SET,4,5,81.4,110.000\t,191.400\t\n\
+         0,N/A,EVENT_RECORD,4,6,0,191.400\t,191.400\t\n\
+         0,main_kernel,MIX_AIC,6,0,50.5,200.000\t,250.500\t\n",
+    );
+    let columns = ["name", "device", "stream", "dur_ns"];
+    assert_eq!(
+        run.rows("kernels", &columns),
+        ["TASK_TIMEOUT_SET 0 4 81400", "main_kernel 0 6 50500"]
+    );
+}
+
+#[test]
 fn sums_are_counters_and_the_run_has_no_length() {
     let run = read(
         "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n\"gemm\",4,400,100,100,90,110,1\n",

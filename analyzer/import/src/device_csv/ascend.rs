@@ -1,0 +1,63 @@
+//! What Ascend's msprof states of a kernel beside its name and times: `kernel_details.csv`, `op_summary.csv`.
+
+use csv::ByteRecord;
+
+use super::columns::Columns;
+
+/// The units of a core that count: cube and vector. What a unit did that did not run is no figure.
+const UNITS: [&str; 2] = ["aic", "aiv"];
+
+/// Values that stand for none.
+const NONE: [&str; 3] = ["", "N/A", "4294967295"];
+
+/// Adds what the remaining columns state: figures of the hardware as counters, the rest as attributes.
+pub fn unread<'r>(
+    columns: &'r Columns,
+    record: &'r ByteRecord,
+    attributes: &mut Vec<(&'r str, &'r str)>,
+    counters: &mut Vec<(String, f64)>,
+) {
+    let has_run = UNITS.map(|unit| {
+        let mut cells = columns.unread(record);
+        // The time of the cube unit is called that of the whole core.
+        let time = cells.find(|(title, _)| {
+            title.starts_with(&format!("{unit}_time"))
+                || unit == "aic" && title.starts_with("aicore_time")
+        });
+        time.and_then(|(_, cell)| cell.parse::<f64>().ok()) != Some(0.0)
+    });
+    let mut flops = None;
+    for (title, cell) in columns.unread(record) {
+        if NONE.contains(&cell) {
+            continue;
+        }
+        let unit = UNITS.iter().position(|unit| title.starts_with(unit));
+        let is_figure = unit.is_some()
+            || ["cube_utilization", "Wait Time", "Task Wait Time"]
+                .iter()
+                .any(|begin| title.starts_with(begin));
+        let value = cell.parse::<f64>().ok().filter(|value| value.is_finite());
+        match value {
+            Some(value) if is_figure => {
+                if unit.is_some_and(|unit| !has_run[unit]) {
+                    continue;
+                }
+                if title.ends_with("_fops") {
+                    flops = Some(flops.unwrap_or(0.0) + value);
+                }
+                counters.push((with_unit(title), value));
+            }
+            _ => attributes.push((title, cell)),
+        }
+    }
+    // The name by which analyses know a count of all precisions together.
+    counters.extend(flops.map(|flops| ("flops".to_owned(), flops)));
+}
+
+/// `aic_mac_time(us)` as `aic_mac_time [us]`.
+fn with_unit(title: &str) -> String {
+    match title.split_once('(') {
+        Some((name, unit)) => format!("{} [{}]", name.trim_end(), unit.trim_end_matches(')')),
+        None => title.to_owned(),
+    }
+}
