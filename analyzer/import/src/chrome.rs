@@ -311,6 +311,7 @@ fn hash_of(hashes: &[u64]) -> u64 {
 }
 
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
+    collector.reach_over_window();
     (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);

@@ -84,6 +84,10 @@ pub(super) struct Collector<'a> {
     pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
     /// The earliest start and the latest end of all records.
     pub reach: Option<(i64, i64)>,
+    /// When the profiler was on.
+    window: Option<(i64, i64)>,
+    /// Something but calls of a device's API was recorded.
+    has_work: bool,
     pub believable: Believable,
     pub doubts: Doubts,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
@@ -139,6 +143,8 @@ impl<'a> Collector<'a> {
             devices: BTreeSet::new(),
             launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
+            window: None,
+            has_work: false,
             believable: Believable::new(&folder),
             doubts: Doubts::default(),
             numbers: HashMap::new(),
@@ -300,6 +306,13 @@ impl<'a> Collector<'a> {
         self.believable.reach(start_ns, end_ns);
     }
 
+    /// Where no work was recorded, the run is as long as the profiler was on: that nothing ran is what it says.
+    pub fn reach_over_window(&mut self) {
+        if let (false, Some((start_ns, end_ns))) = (self.has_work, self.window) {
+            self.reach(start_ns, end_ns);
+        }
+    }
+
     fn is_of_other_process(&self, lane: u32) -> bool {
         let is_other = |only: u64| {
             lane != NO_LANE && {
@@ -315,6 +328,13 @@ impl<'a> Collector<'a> {
         if !is_work && self.is_of_other_process(record.lane) {
             return Ok(());
         }
+        self.has_work |= !matches!(
+            record.event,
+            HostEvent::Call { .. }
+                | HostEvent::Instant { .. }
+                | HostEvent::LaunchFlow { .. }
+                | HostEvent::Flow { .. }
+        );
         self.reach(record.start_ns, record.end_ns);
         self.believable.host(&record);
         let done = self.host.push(record.words());
@@ -322,6 +342,7 @@ impl<'a> Collector<'a> {
     }
 
     fn push_link(&mut self, link: Link) -> Result<(), Error> {
+        self.has_work = true;
         self.reach(
             link.start_ns,
             link.start_ns.max(link.start_ns + link.dur_ns),

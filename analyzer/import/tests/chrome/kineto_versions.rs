@@ -21,6 +21,20 @@ fn a_trace_of_2021_has_iterations_and_no_row_of_its_window() {
 }
 
 #[test]
+fn a_recording_in_which_nothing_ran_is_as_long_as_the_profiler_was_on() {
+    let window = r#"{"ph": "X", "cat": "Trace", "ts": 1000, "dur": 77000, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {"Op count": 0}}"#;
+    let call = r#"{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 7, "tid": 7, "ts": 70000, "dur": 5, "args": {"correlation": 1}}"#;
+    let operator = r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 70000, "dur": 50}"#;
+    let run = import(trace(&[call.to_owned(), window.to_owned()])).unwrap();
+    assert_eq!(run.json.wall_ns, Some(77_000_000));
+    assert_eq!(rows(&run, "calls", &["start_ns"]), ["69000000"]);
+    let run = import(trace(&[window.to_owned()])).unwrap();
+    assert_eq!(run.json.wall_ns, Some(77_000_000));
+    let run = import(trace(&[operator.to_owned(), window.to_owned()])).unwrap();
+    assert_eq!(run.json.wall_ns, Some(50_000));
+}
+
+#[test]
 fn what_kineto_says_of_a_launch_is_kept() {
     let kernel = |ts: u32, more: &str| {
         format!(

@@ -47,6 +47,9 @@ impl Collector<'_> {
         let is_window = matches!(event.process.as_slice(), b"Spans" | b"Traces");
         if class == Class::Window && is_window {
             self.facts.window(&event.name, dur_ns);
+            let end_ns = start_ns + dur_ns;
+            let (first, last) = self.window.unwrap_or((start_ns, end_ns));
+            self.window = Some((first.min(start_ns), last.max(end_ns)));
             self.notes
                 .repeat("Trace: the time the profiler was on, in values");
             return Ok(());
