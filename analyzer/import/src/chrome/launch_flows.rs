@@ -6,49 +6,71 @@ use super::record::{Link, LinkEvent, NO_ID, NONE, Operator, stated, time};
 use crate::Error;
 use crate::sorter::Sorter;
 
+type Words = [u64; LAUNCH_FLOW_WORDS];
+
 /// Records which call or brick launched which work, for the linker.
 pub(super) fn link(collector: &mut Collector<'_>) -> Result<(), Error> {
     let path = collector.launch_flows.path().to_owned();
     let problem = |e| Error::io(&path, "sort it", e);
     let flows = std::mem::replace(&mut collector.launch_flows, Sorter::small(path.clone()));
     let mut flows = flows.sorted().map_err(problem)?;
-    let mut from: Option<[u64; LAUNCH_FLOW_WORDS]> = None;
-    while let Some(words) = flows.next().map_err(problem)? {
-        let [flow, at, kind, work, ..] = words;
-        if kind != AT_WORK {
-            from = Some(words);
-            continue;
+    let mut from: Option<Words> = None;
+    // An end before any start of its flow. It belongs to the start if there is no other end: clocks of host and
+    // device differ, and some write an arrow at the end of its call.
+    let mut early: Option<Words> = None;
+    loop {
+        let next = flows.next().map_err(problem)?;
+        let flow = next.map(|words| words[0]);
+        if from.or(early).is_some_and(|of| Some(of[0]) != flow) {
+            match (from.take(), early.take()) {
+                (Some(from), Some(end)) => launched(collector, from, end)?,
+                (None, Some(_)) => collector.notes.skip(NO_START),
+                (_, None) => {}
+            }
         }
-        let Some(from) = from.filter(|from| from[0] == flow) else {
-            collector.notes.skip("flow end without its start");
-            continue;
+        let Some(words) = next else {
+            return Ok(());
         };
-        let [_, _, kind, id, second, thread, name, start, dur, _] = from;
-        if kind == IN_BRICK {
-            collector.operator(Operator {
-                external: work,
-                start_ns: time(at).min(time(from[1])),
-                id,
-                thread: second as u32,
-            })?;
-            continue;
+        let is_end = words[2] == AT_WORK;
+        let is_second = from.is_some() || is_end && early.is_some();
+        if is_second && early.take().is_some() {
+            collector.notes.skip(NO_START);
         }
-        collector.link(Link {
-            correlation: work,
-            event: LinkEvent::Call {
-                id,
-                brick: stated(second),
-                thread: thread as u32,
-                wait: None,
-            },
-            start_ns: time(start),
-            dur_ns: dur.cast_signed(),
-            order: id,
-            name: name as u32,
-            device: NONE,
-            stream: NONE,
-            external: NO_ID,
-        })?;
+        match from {
+            _ if !is_end => from = Some(words),
+            Some(from) => launched(collector, from, words)?,
+            None => early = Some(words),
+        }
     }
-    Ok(())
+}
+
+const NO_START: &str = "flow end without its start";
+
+fn launched(collector: &mut Collector<'_>, from: Words, end: Words) -> Result<(), Error> {
+    let [_, at, _, work, ..] = end;
+    let [_, started, kind, id, second, thread, name, start, dur, _] = from;
+    if kind == IN_BRICK {
+        return collector.operator(Operator {
+            external: work,
+            start_ns: time(at).min(time(started)),
+            id,
+            thread: second as u32,
+        });
+    }
+    collector.link(Link {
+        correlation: work,
+        event: LinkEvent::Call {
+            id,
+            brick: stated(second),
+            thread: thread as u32,
+            wait: None,
+        },
+        start_ns: time(start),
+        dur_ns: dur.cast_signed(),
+        order: id,
+        name: name as u32,
+        device: NONE,
+        stream: NONE,
+        external: NO_ID,
+    })
 }

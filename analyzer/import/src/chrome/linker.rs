@@ -12,8 +12,8 @@ use super::collector::Collector;
 use super::collector::{believable, sorted};
 use super::orphans::Orphans;
 use super::record::{
-    KernelFacts, LINK_WORDS, Link, LinkEvent, NO_ID, NONE, OF_ANNOTATION, OF_PLACE, Operator,
-    known, pair,
+    KernelFacts, LINK_WORDS, Link, LinkEvent, NO_ID, NONE, OF_ANNOTATION, OF_CORRELATION, OF_PLACE,
+    Operator, known, pair,
 };
 use super::row_texts::RowTexts;
 use crate::Error;
@@ -99,6 +99,8 @@ pub(super) struct Linker<'g, 'a> {
     /// Rows without a thread; the upper half of their ids is 0.
     rows: u64,
     pub correlation: u64,
+    /// What work states that is linked by its place: no call has it.
+    stated: Option<u64>,
     call: Option<Call>,
     /// The first call of the group that is a wait, until a record of the wait itself is found.
     waiting: Option<Call>,
@@ -128,6 +130,7 @@ pub(super) fn link(
         origin_ns,
         rows: 0,
         correlation: NO_ID,
+        stated: None,
         call: None,
         waiting: None,
         recorded: None,
@@ -192,30 +195,47 @@ impl Linker<'_, '_> {
             LinkEvent::Recorded { event } => self.recorded(link, event),
             LinkEvent::Annotation if link.external == NO_ID => self.annotation(link, None),
             LinkEvent::Annotation => self.orphans.put(link),
-            LinkEvent::Kernel(_) | LinkEvent::Copy { .. } => {
-                let is_by_place = is_place(link.external);
-                match self.call {
-                    None if is_by_place && link.correlation < OF_PLACE => {
-                        self.has_by_place = true;
-                        self.put_by_place(Link {
-                            correlation: link.external,
-                            ..link
-                        })
-                    }
-                    None if link.external != NO_ID => self.orphans.put(link),
-                    // The arrow of its operator may lead there as well.
-                    Some(call) if is_by_place && call.brick.is_none() && !call.is_ambiguous => {
-                        self.orphans.put(Link {
-                            external: link.external,
-                            ..call.link
-                        })?;
-                        self.orphans.put(link)
-                    }
-                    _ => {
-                        let begun = self.launched_by().map_or(Begun::Unknown, Begun::By);
-                        self.work(link, begun)
-                    }
-                }
+            LinkEvent::Kernel(_) | LinkEvent::Copy { .. } => self.device_work(link),
+        }
+    }
+
+    fn device_work(&mut self, link: Link) -> Result<(), Error> {
+        let is_again = link.external != NO_ID && link.external & OF_CORRELATION != 0;
+        let (correlation, external) = if is_again {
+            (link.external & !OF_CORRELATION, link.correlation)
+        } else {
+            (link.correlation, link.external)
+        };
+        let is_by_place = is_place(external);
+        let link = Link {
+            correlation,
+            external,
+            ..link
+        };
+        match self.call {
+            None if is_by_place && !is_again && correlation < OF_PLACE => {
+                self.has_by_place = true;
+                self.put_by_place(Link {
+                    correlation: external,
+                    external: correlation | OF_CORRELATION,
+                    ..link
+                })
+            }
+            None if external != NO_ID => self.orphans.put(link),
+            // The arrow of its operator may lead there as well.
+            Some(call) if is_by_place && call.brick.is_none() && !call.is_ambiguous => {
+                self.orphans.put(Link {
+                    external,
+                    ..call.link
+                })?;
+                self.orphans.put(link)
+            }
+            _ => {
+                let begun = self.launched_by().map_or(Begun::Unknown, Begun::By);
+                self.stated = is_again.then_some(correlation);
+                let done = self.work(link, begun);
+                self.stated = None;
+                done
             }
         }
     }
@@ -283,7 +303,8 @@ impl Linker<'_, '_> {
     }
 
     fn correlation(&self) -> Option<u64> {
-        Some(self.correlation).filter(|id| *id != NO_ID && !is_place(*id))
+        let of_group = Some(self.correlation).filter(|id| *id != NO_ID && !is_place(*id));
+        self.stated.or(of_group)
     }
 
     fn wait_of_call(&mut self, call: Call) -> Result<(), Error> {

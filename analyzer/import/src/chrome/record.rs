@@ -35,6 +35,9 @@ pub(super) const OF_PLACE: u64 = 1 << 62;
 /// Marks external ids of annotations, which are looked up separately from those of operators.
 pub(super) const OF_ANNOTATION: u64 = 1 << 63;
 
+/// Marks a stated correlation that is kept where the external id belongs: of work that is linked by its place.
+pub(super) const OF_CORRELATION: u64 = 1 << 63;
+
 fn optional_word(id: Option<u64>) -> u64 {
     id.unwrap_or(NO_ID)
 }

@@ -403,12 +403,12 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// What rows of counters and the row of their kernel have in common. The trace of kernels states no process, so two
-/// kernels may have the same key; then it leads to neither.
+/// What rows of counters and the row of their kernel have in common. The trace of kernels states no process, and ids
+/// begin anew in each run: times tell kernels apart.
 fn dispatch_key(columns: &Columns, record: &ByteRecord) -> Option<u64> {
     let dispatch = text(columns, record, Column::Dispatch)?;
     let mut key = dispatch.as_bytes().to_vec();
-    for column in [Column::Correlation, Column::Name] {
+    for column in [Column::Correlation, Column::Name, Column::Start] {
         key.push(0);
         key.extend(text(columns, record, column).unwrap_or("").bytes());
     }

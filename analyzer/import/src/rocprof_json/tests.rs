@@ -57,7 +57,7 @@ fn records_are_named_by_tables_that_stand_before_or_behind_them() {
 #[test]
 fn counters_belong_to_the_kernel_of_their_dispatch() {
     let text = DOCUMENT
-        .replace("\"kernel_id\": 2, \"", "\"kernel_id\": 2, \"dispatch_id\": 1, \"")
+        .replace("\"kernel_id\": 2,\n", "\"kernel_id\": 2, \"dispatch_id\": 1,\n")
         .replace(
             "\"buffer_records\": {\n",
             r#""callback_records": {"counter_collection": [{"dispatch_data": {"start_timestamp": 2000, "end_timestamp": 3000,

@@ -258,16 +258,17 @@ fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_
             "",
             "AscendCL@aclnnAdd",
             cann,
-            (70, 20),
+            (70, 40),
             r#""connection_id": 193"#,
         ),
         slice("", "aclnnAdd_Add", stream, (95, 10), work),
     ];
     let launch = ["name", "thread", "brick", "correlation"];
     let run = import(trace(&events)).unwrap();
-    assert_eq!(rows(&run, "kernels", &launch), ["aclnnAdd_Add - - -"]);
+    assert_eq!(rows(&run, "kernels", &launch), ["aclnnAdd_Add - - 192"]);
     assert_eq!(launched(&run), 0);
-    events.push(arrow("s", "HostToDevice", cann, 75));
+    // Written at the end of the call, when the kernel has begun.
+    events.push(arrow("s", "HostToDevice", cann, 98));
     events.push(arrow("f", "HostToDevice", stream, 95));
     let run = import(trace(&events)).unwrap();
     let call = rows(&run, "calls", &["id", "thread"]);
@@ -275,7 +276,7 @@ fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_
         panic!("{call:?}")
     };
     let (call, thread) = call.split_once(' ').unwrap();
-    let kernel = format!("aclnnAdd_Add {thread} - -");
+    let kernel = format!("aclnnAdd_Add {thread} - 192");
     assert_eq!(rows(&run, "kernels", &launch), [kernel]);
     let launches = rows(&run, "edges", &["from", "kind"]);
     assert_eq!(launches, [format!("{call} launches")]);
@@ -286,7 +287,7 @@ fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_
     let operator = rows(&run, "bricks", &["name", "id"]);
     let operator = operator.iter().find(|row| row.starts_with("aten::add"));
     let brick = operator.unwrap().rsplit_once(' ').unwrap().1;
-    let kernel = format!("aclnnAdd_Add {thread} {brick} -");
+    let kernel = format!("aclnnAdd_Add {thread} {brick} 192");
     assert_eq!(rows(&run, "kernels", &launch), [kernel]);
     assert_eq!(launched(&run), 1);
 }
