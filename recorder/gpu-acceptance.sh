@@ -192,8 +192,19 @@ for p in json.load(open(sys.argv[1])):
     for x in p["notes"]: print(f"peaks: note|figure|{x}")
     sheet={("DRAM",None,"read"):(.85,4.8e12 if h2 else 3.35e12),("DRAM",None,"copy"):(.80,4.8e12 if h2 else 3.35e12),("DRAM",None,"triad"):(.80,4.8e12 if h2 else 3.35e12),
       ("cuda_cores","f32","fma"):(.85,66.9e12),("cuda_cores","f64","fma"):(.85,33.5e12),("shared",None,"read"):(.80,132*128*1.98e9),
-      # mma.sync on Hopper: about 0.6 of the sheet (wgmma); below 0.45 or above 0.75 is a surprise
-      ("tensor_mma_sync","bf16","mma"):(.45,989e12*.76),("tensor_mma_sync","f16","mma"):(.45,989e12*.76),("tensor_mma_sync","tf32","mma"):(.45,494e12*.76),("tensor_mma_sync","i8","mma"):(.45,1979e12*.76)}
+      }
+    # operations follow the instruction: mma.sync on Hopper is about 0.6 of the sheet, wgmma should be above 0.8
+    for (level,precision,_),v in list(r.items()):
+        tera={"bf16":989,"f16":989,"f16_acc":989,"tf32":494,"f8":1979,"i8":1979,"f64":67}.get(precision)
+        share={"tensor_mma_sync":(.45,.76),"tensor_wgmma":(.75,1.08)}.get(level) if precision!="f64" else (.75,1.02)
+        if tera and share: sheet[(level,precision,_)]=(share[0]/share[1],tera*1e12*share[1])
+    if "H100" in g["name"] or h2:
+        for p_ in ("bf16","f16","tf32","f8","i8"):
+            ok=any(k[0]=="tensor_wgmma" and k[1]==p_ for k in r)
+            print(f"peaks: {p_} has a ceiling of wgmma|{'pass' if ok else 'FAIL'}|")
+        for p_ in ("bf16","f16","tf32"):
+            roof=max((v for k,v in r.items() if k[1]==p_),default=0)
+            if p_ in tp and roof: print(f"peaks: cuBLAS through torch lies below our roof of {p_}|{'pass' if tp[p_]<=roof*1.02 else 'FAIL'}|{tp[p_]/1e12:.1f} of {roof/1e12:.1f} T/s")
     for k,v in r.items():
         lo,hi=sheet.get(k,(0,1e30)); ok=lo*hi<=v<=hi*1.02
         ref={"copy":tp.get("copy")}.get(k[2]) if k[0]=="DRAM" else tp.get(k[1])
