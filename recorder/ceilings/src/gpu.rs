@@ -12,7 +12,7 @@
 //!
 //! | level | compute capability | types |
 //! | --- | --- | --- |
-//! | `tensor_mma_sync` | 8.0 and later | `bf16`, `f16`, `tf32`, `i8`; `f8` (e4m3) from 8.9; `f64` of 8.0, 9.0, 10.0 and 10.3 |
+//! | `tensor_mma_sync` | 8.0 and later | `bf16`, `f16`, `tf32`, `i8`; `f8` (e4m3) of 8.9 and 12.x; `f64` of 8.0, 9.0, 10.0 and 10.3 |
 //! | `tensor_wgmma` | 9.0 | `bf16`, `f16`, `tf32`, `f8`, `i8` |
 //! | `tensor_tcgen05` | 10.0 and 10.3 | `bf16`, `f16`, `tf32`, `f8` |
 //! | `cublas` | where none of them reaches the peak | what `cublasGemmEx` has, if libcublas is on the loader's path |
@@ -47,7 +47,7 @@ use trueno_format::{Ceiling, CeilingSource, RecordedCeilings, utc};
 pub const CEILINGS_PTX: &str = include_str!("gpu/ceilings.ptx");
 /// Kernels for those with compute capability 8.0 and later.
 pub const TENSOR_PTX: &str = include_str!("gpu/tensor.ptx");
-/// FP8, from 8.9.
+/// FP8, of 8.9 and 12.x.
 pub const TENSOR_SM89_PTX: &str = include_str!("gpu/tensor_sm89.ptx");
 /// `wgmma`, and FP64, of 9.0.
 pub const TENSOR_SM90A_PTX: &str = include_str!("gpu/tensor_sm90a.ptx");

@@ -26,7 +26,9 @@ TEXTS = [
     ("../../ceilings/src/gpu/tensor.cu", ["--define-macro=PART=90"], "../../ceilings/src/gpu/tensor_sm90a.ptx", "compute_90a", "8.0"),
     ("../../ceilings/src/gpu/tensor.cu", ["--define-macro=PART=100"], "../../ceilings/src/gpu/tensor_sm100f.ptx", "compute_100f", "8.8"),
 ]
-ASSEMBLED_FOR = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_120"]
+ASSEMBLED_FOR = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+# Texts for one device or family alone.
+ASSEMBLED_ALONE = {"compute_90a": ["sm_90a"], "compute_100f": ["sm_100a", "sm_103a"], "compute_89": ["sm_89", "sm_120"]}
 
 
 def found(name: str) -> Path:
@@ -80,8 +82,8 @@ def fnv1a(data: bytes) -> int:
 
 
 def check(text: Path, oldest: str) -> None:
-    for architecture in ASSEMBLED_FOR:
-        if int(architecture[3:]) < int(oldest.removeprefix("compute_")):
+    for architecture in ASSEMBLED_ALONE.get(oldest, ASSEMBLED_FOR):
+        if oldest not in ASSEMBLED_ALONE and int(architecture[3:]) < int(oldest.removeprefix("compute_")):
             continue
         with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:
             subprocess.run([found("ptxas"), f"-arch={architecture}", "-v", text, "-o", cubin.name], check=True, stderr=subprocess.PIPE)
@@ -103,7 +105,7 @@ def loops(code: str) -> dict[str, str]:
             if start is not None and not any(re.match(r"\.L_x_\d+:", inner) for inner in lines[start + 1 : at]):
                 counts: dict[str, int] = {}
                 for inner in lines[start:at]:
-                    if operation := re.search(r"\b(FFMA|DFMA|HMMA|IMMA|LDG|STG|LDS|STS)\b", inner):
+                    if operation := re.search(r"\b(FFMA|DFMA|[A-Z]*MMA|LDG|STG|LDS|STS)\b", inner):
                         counts[operation.group(1)] = counts.get(operation.group(1), 0) + 1
                 if sum(counts.values()) > sum(best.values()):
                     best = counts

@@ -1,8 +1,8 @@
 //! The PTX texts are those of the sources beside them, and NVIDIA's assembler takes them.
 //!
-//! `TRUENO_PTXAS=…/bin/ptxas cargo test -p trueno-recorder-cuda --test texts`; several paths with `:`.
+//! `TRUENO_PTXAS=…/bin/ptxas TRUENO_NVDISASM=…/bin/nvdisasm cargo test -p trueno-recorder-cuda --test texts`; several paths with `:`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use trueno_ceilings::gpu::{
@@ -59,7 +59,7 @@ const TEXTS: [(&str, &str, &str, &str, &[&str]); 7] = [
         TENSOR_SM89_PTX,
         "8.4",
         "sm_89",
-        &["sm_89", "sm_90", "sm_100", "sm_103", "sm_120"],
+        &["sm_89", "sm_120"],
     ),
     (
         "tensor_sm90a",
@@ -89,9 +89,9 @@ fn texts_are_for_old_drivers_and_devices() {
     }
 }
 
-/// `ptxas` of this machine: `TRUENO_PTXAS`, those of Python environments (`nvidia-cuda-nvcc`), of CUDA, on the path.
-fn assemblers() -> Vec<PathBuf> {
-    if let Some(paths) = std::env::var_os("TRUENO_PTXAS") {
+/// A tool of this machine: paths in a variable, those of Python environments (`nvidia-cuda-nvcc`), of CUDA, on the path.
+fn tools(variable: &str, name: &str) -> Vec<PathBuf> {
+    if let Some(paths) = std::env::var_os(variable) {
         return std::env::split_paths(&paths).collect();
     }
     let mut roots = Vec::new();
@@ -114,19 +114,44 @@ fn assemblers() -> Vec<PathBuf> {
     ));
     let found = folders
         .into_iter()
-        .map(|folder| folder.join("ptxas"))
+        .map(|folder| folder.join(name))
         .find(|path| path.is_file());
     found.into_iter().collect()
+}
+
+/// Each kernel of tensor cores has sixteen instructions of them in its loop. An instruction that a device does not have
+/// is assembled to others, and would be a ceiling of those.
+fn native(nvdisasm: &Path, code: &Path, name: &str, device: &str) {
+    let output = Command::new(nvdisasm).arg("-c").arg(code).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut kernels = 0;
+    for kernel in text.split(".section\t.text.").skip(1) {
+        let is_one = |word: &&str| {
+            word.split('.')
+                .next()
+                .is_some_and(|word| word.ends_with("MMA"))
+        };
+        let found: Vec<&str> = kernel.split_whitespace().filter(is_one).collect();
+        let which = kernel.split(',').next().unwrap_or_default();
+        assert_eq!(found.len(), 16, "{name} for {device}: {which}: {found:?}");
+        // f16 in the place of FP8 has another name.
+        let is_other = which.ends_with("_f8") && found.iter().any(|word| word.starts_with("HMMA"));
+        assert!(!is_other, "{name} for {device}: {found:?}");
+        kernels += 1;
+    }
+    assert!(kernels > 0, "{name} for {device}: {text}");
 }
 
 /// Nothing is downloaded: without an assembler this says that it was skipped.
 #[test]
 fn every_text_is_assembled_for_every_device_that_it_is_for() {
-    let assemblers = assemblers();
+    let assemblers = tools("TRUENO_PTXAS", "ptxas");
     if assemblers.is_empty() {
         eprintln!("skipped: no ptxas here (hint: TRUENO_PTXAS, or pip install nvidia-cuda-nvcc)");
     }
+    let disassemblers = tools("TRUENO_NVDISASM", "nvdisasm");
     let folder = tempfile::tempdir().unwrap();
+    let code = folder.path().join("code.cubin");
     for ptxas in assemblers {
         let known = Command::new(&ptxas).arg("--help").output().unwrap();
         let known = String::from_utf8_lossy(&known.stdout).into_owned();
@@ -140,7 +165,8 @@ fn every_text_is_assembled_for_every_device_that_it_is_for() {
                 .filter(|device| known.contains(&format!("'{device}'")));
             for device in devices {
                 let output = Command::new(&ptxas)
-                    .args(["-v", "-arch", device, "-o", "/dev/null"])
+                    .args(["-v", "-arch", device, "-o"])
+                    .arg(&code)
                     .arg(&text)
                     .output()
                     .unwrap();
@@ -168,6 +194,9 @@ fn every_text_is_assembled_for_every_device_that_it_is_for() {
                     "{name} for {device}: {said}"
                 );
                 done += 1;
+                if name.starts_with("tensor") && disassemblers.len() == 1 {
+                    native(&disassemblers[0], &code, name, device);
+                }
             }
         }
         eprintln!("{}: assembled {done}", ptxas.display());

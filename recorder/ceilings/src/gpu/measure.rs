@@ -55,7 +55,6 @@ pub fn measure(
         ));
     }
     let capability = capability(device);
-    let sheet = sheet(device, capability);
     let plan = workloads::plan(l2_bytes, array_bytes, capability);
     if !plan.iter().any(|step| step.product.is_some()) {
         notes.push("tensor_mma_sync: not measured: needs compute capability 8.0".to_owned());
@@ -75,6 +74,7 @@ pub fn measure(
             None
         }
     };
+    let sheet = sheet(device, capability, clock_hz);
     let mut ceilings = Vec::new();
     for (done, step) in plan.iter().enumerate() {
         progress(Progress {
@@ -133,12 +133,13 @@ fn capability(device: &Device) -> u32 {
     of(attribute::MAJOR) * 10 + of(attribute::MINOR)
 }
 
-fn sheet(device: &Device, capability: u32) -> Sheet {
+/// A device may run faster than its driver says: one that was seen to is believed.
+fn sheet(device: &Device, capability: u32, measured_hz: Option<f64>) -> Sheet {
     let of = |which| f64::from(device.attribute(which).unwrap_or(0).max(0));
     Sheet {
         capability,
         multiprocessors: of(attribute::MULTIPROCESSORS),
-        clock_hz: of(attribute::CLOCK_KHZ) * 1e3,
+        clock_hz: (of(attribute::CLOCK_KHZ) * 1e3).max(measured_hz.unwrap_or(0.0)),
         dram_bytes_a_second: 2.0 * of(attribute::MEMORY_CLOCK_KHZ) * 1e3 * of(attribute::BUS_BITS)
             / 8.0,
     }

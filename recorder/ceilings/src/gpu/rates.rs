@@ -115,6 +115,7 @@ pub struct Sheet {
     /// Compute capability without its point: 90 is 9.0.
     pub capability: u32,
     pub multiprocessors: f64,
+    /// The highest that the driver states, or that was measured.
     pub clock_hz: f64,
     /// Of the memory bus, with two transfers a clock; 0: not known.
     pub dram_bytes_a_second: f64,
@@ -132,7 +133,9 @@ impl Sheet {
     pub fn limit(&self, kind: CeilingKind, level: &str, precision: Option<&str>) -> Option<f64> {
         let a_clock = match (kind, level) {
             (CeilingKind::Bandwidth, "DRAM") => {
-                return Some(self.dram_bytes_a_second).filter(|limit| *limit > 0.0);
+                // Boards that share memory with the processor state other clocks.
+                let is_listed = RATES.iter().any(|row| row.0 == self.capability);
+                return Some(self.dram_bytes_a_second).filter(|limit| *limit > 0.0 && is_listed);
             }
             (CeilingKind::Bandwidth, "shared") => SHARED_BYTES,
             (CeilingKind::Bandwidth, _) => return None,

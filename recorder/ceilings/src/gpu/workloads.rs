@@ -35,7 +35,7 @@ pub enum Text {
     All,
     /// `mma.sync`, from compute capability 8.0.
     Sm80,
-    /// FP8 through `mma.sync`, from 8.9.
+    /// FP8 through `mma.sync`, of 8.9 and 12.x. On 9.0 and 10.x it is assembled to conversions and `HMMA` of f16.
     Sm89,
     /// `wgmma`, of 9.0 alone.
     Sm90a,
@@ -51,7 +51,7 @@ impl Text {
         match self {
             Self::All => true,
             Self::Sm80 => capability >= 80,
-            Self::Sm89 => capability >= 89,
+            Self::Sm89 => matches!(capability, 89 | 120 | 121),
             Self::Sm90a => capability == 90,
             Self::Sm100f => matches!(capability, 100 | 103),
         }
@@ -494,7 +494,6 @@ mod tests {
                 "tensor_mma_sync f16_acc mma.sync.m16n8k16",
                 "tensor_mma_sync tf32 mma.sync.m16n8k8",
                 "tensor_mma_sync i8 mma.sync.m16n8k32",
-                "tensor_mma_sync f8 mma.sync.m16n8k32",
                 "tensor_mma_sync f64 mma.sync.m16n8k16",
                 "tensor_wgmma bf16 wgmma.m64n256k16",
                 "tensor_wgmma f16 wgmma.m64n256k16",
