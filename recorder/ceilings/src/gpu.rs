@@ -1,23 +1,39 @@
 //! Ceilings of the GPUs of this machine, measured by kernels of our own.
 //!
 //! The kernels are PTX texts in this crate, which the driver compiles for the device it has; no CUDA library but
-//! the driver is needed, and none at build time. **Not verified on a GPU yet:** the kernels were assembled and
-//! disassembled for each architecture (no loop is folded), those without tensor cores were executed on the host, and
-//! the host's side ran over a driver of the tests.
+//! the driver is needed, and none at build time. **Not verified on a GPU yet:** all texts are assembled by NVIDIA's
+//! `ptxas` for every device they are for, those without tensor cores and those of `mma.sync` and `wgmma` were executed on
+//! the host, and the host's side ran over a driver of the tests.
 //!
 //! - **bandwidth** of `DRAM` (arrays of eight times the L2 cache and more) and of `L2` (half of it in all) by `read`,
 //!   `copy` and `triad`, past the L1 caches, counting bytes read and written; of `shared` memory by `read`.
-//! - **compute** of `cuda_cores` by `fma` in `f32` and `f64`, and of `tensor_mma_sync` by `mma` in `bf16`, `f16`,
-//!   `tf32` and `i8` (compute capability 8.0 and later): from registers, through `mma.sync`. On Hopper and later
-//!   that is less than what libraries reach through `wgmma`, so it is no roof over their kernels.
+//! - **compute** of `cuda_cores` by `fma` in `f32` and `f64`, and of tensor cores by the instruction that `level` and
+//!   `operation` name:
+//!
+//! | level | compute capability | types |
+//! | --- | --- | --- |
+//! | `tensor_mma_sync` | 8.0 and later | `bf16`, `f16`, `tf32`, `i8`; `f8` (e4m3) of 8.9 and 12.x; `f64` of 8.0, 9.0, 10.0 and 10.3 |
+//! | `tensor_wgmma` | 9.0 | `bf16`, `f16`, `tf32`, `f8`, `i8` |
+//! | `tensor_tcgen05` | 10.0 and 10.3 | `bf16`, `f16`, `tf32`, `f8` |
+//! | `cublas` | where none of them reaches the peak | what `cublasGemmEx` has, if libcublas is on the loader's path |
+//!
+//! Sums are kept in 32 bits; `f16_acc` keeps them in `f16`. On 9.0 and 10.x `mma.sync` is no roof over the kernels of
+//! libraries, which use the other instruction. A ceiling of `cublas` is what that library reached, and no limit of the
+//! device.
 //!
 //! Rates are work over the time between two CUDA events around one launch, which is made long enough for their
-//! resolution of half a microsecond. The device is kept busy first, so that its clocks have risen.
+//! resolution of half a microsecond. The device is kept busy first, so that its clocks have risen. Before a kernel of
+//! tensor cores is timed, its product is compared with the known one. A rate above the data sheet's at the highest clock
+//! (operations a clock and multiprocessor by compute capability, bus width and clock of the memory) is refused.
 
 mod cache;
+mod library;
 mod measure;
+mod product;
+mod rates;
 mod workloads;
 
+pub use library::{Blas, Gemm};
 pub use measure::measure;
 
 use std::time::Duration;
@@ -31,6 +47,12 @@ use trueno_format::{Ceiling, CeilingSource, RecordedCeilings, utc};
 pub const CEILINGS_PTX: &str = include_str!("gpu/ceilings.ptx");
 /// Kernels for those with compute capability 8.0 and later.
 pub const TENSOR_PTX: &str = include_str!("gpu/tensor.ptx");
+/// FP8, of 8.9 and 12.x.
+pub const TENSOR_SM89_PTX: &str = include_str!("gpu/tensor_sm89.ptx");
+/// `wgmma`, and FP64, of 9.0.
+pub const TENSOR_SM90A_PTX: &str = include_str!("gpu/tensor_sm90a.ptx");
+/// `tcgen05.mma`, of 10.0 and 10.3.
+pub const TENSOR_SM100F_PTX: &str = include_str!("gpu/tensor_sm100f.ptx");
 
 /// Amount of time a measurement takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,7 +128,7 @@ impl GpuCeilings {
 }
 
 /// As NVIDIA's tools print it: `GPU-8a3c...`.
-pub use trueno_cupti::driver::uuid_text;
+pub use trueno_cupti::driver::{mig_uuid_text, uuid_text};
 
 impl GpuCeilings {
     /// Those of a device that has this number in a run.
@@ -124,8 +146,8 @@ impl GpuCeilings {
     }
 
     /// Those that are kept for a device, which has this number in a run; why they cannot be used is one of the values.
-    pub fn cached_as(number: u32, uuid: &[u8; 16]) -> RecordedCeilings {
-        match Self::cached(&uuid_text(uuid)) {
+    pub fn cached_as(number: u32, uuid: &str) -> RecordedCeilings {
+        match Self::cached(uuid) {
             Ok(found) => found.recorded_as(number),
             Err(CacheError::Missing { .. } | CacheError::NoFolder) => RecordedCeilings::default(),
             Err(problem) => RecordedCeilings {

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use serde::Serialize;
 use trueno_cupti::kind;
-use trueno_cupti::library::record_sizes;
 
 use crate::driver::Driver;
 use crate::libraries::{self, Search};
@@ -133,11 +132,9 @@ fn look(args: &Args) -> Findings {
     let environment = conflicts();
     let inject = libraries::inject(args.inject.as_deref());
     let driver = driver::ask();
-    let (search, cupti) = libraries::cupti(args.cupti.as_deref(), args.program.as_deref());
-    let sizes = cupti.and_then(|cupti| record_sizes(&cupti).ok());
+    let (search, sizes) = libraries::cupti(args.cupti.as_deref(), args.program.as_deref());
     let record_bytes: BTreeMap<String, usize> = sizes
         .iter()
-        .flat_map(|sizes| sizes.iter())
         .map(|(number, bytes)| (kind::name(number), bytes))
         .collect();
     let no_interposing = libraries::interpose()

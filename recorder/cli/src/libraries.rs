@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use trueno_cupti::driver::Driver;
-use trueno_cupti::library::{Cupti, Places, Usable, candidates, first_usable};
+use trueno_cupti::library::{Candidate, Places, Usable, candidates, first_usable, record_sizes};
+use trueno_cupti::walk::Sizes;
 use trueno_trust::{Distrust, check_file, check_shipped};
 
 /// The library that CUDA and NVTX load.
@@ -92,7 +93,7 @@ fn ours(
 }
 
 /// A CUPTI that can be used.
-#[derive(Clone, Debug, serde::Serialize)]
+#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Found {
     pub path: String,
     pub version: u32,
@@ -106,8 +107,9 @@ pub struct Search {
     pub passed_over: Vec<String>,
 }
 
-/// Looks for CUPTI as the recorded program will, and in the packages of the Python that will run.
-pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Option<Cupti>) {
+/// Looks for CUPTI as the recorded program will, and in the packages of the Python that will run. Gives the sizes of its
+/// records, too.
+pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Sizes) {
     let mut places = Places::here();
     if let Some(path) = chosen {
         places.chosen = Some(path.to_owned());
@@ -119,23 +121,82 @@ pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Option<
         .ok()
         .and_then(Driver::version)
         .map(|version| version / 1000);
-    let mut candidates = candidates(&places);
+    let mut search = Search::default();
     // What this process has already, the program that will run has not.
-    candidates.retain(|candidate| !candidate.only_if_loaded);
-    let search = first_usable(candidates, |_| Ok(()));
-    let (cupti, found) = match search.found {
-        Some(Usable {
-            cupti,
-            version,
-            path,
-        }) => (Some(cupti), Some(Found { path, version })),
-        None => (None, None),
-    };
-    let search = Search {
-        found,
-        passed_over: search.passed_over,
-    };
-    (search, cupti)
+    for candidate in candidates(&places)
+        .into_iter()
+        .filter(|candidate| !candidate.only_if_loaded)
+    {
+        let shown = candidate.path.display().to_string();
+        let answer = ask(candidate).unwrap_or_else(|why| Answer {
+            passed_over: vec![format!("{shown}: {why}")],
+            ..Answer::default()
+        });
+        search.passed_over.extend(answer.passed_over);
+        if answer.found.is_some() {
+            search.found = answer.found;
+            return (search, answer.sizes.into_iter().collect());
+        }
+    }
+    (search, Sizes::from_iter([]))
+}
+
+/// What a child found out about a library.
+#[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
+struct Answer {
+    found: Option<Found>,
+    passed_over: Vec<String>,
+    sizes: Vec<(u32, usize)>,
+}
+
+/// Opens a library in a process of its own: some versions end the process when they are called without a driver.
+fn ask(candidate: Candidate) -> Result<Answer, String> {
+    let (mut reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
+    // SAFETY: this command has one thread; the child writes its answer and ends.
+    match unsafe { libc::fork() } {
+        -1 => Err(std::io::Error::last_os_error().to_string()),
+        0 => {
+            drop(reader);
+            let no_core = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            // SAFETY: valid for the read.
+            unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core) };
+            let search = first_usable(vec![candidate], |_| Ok(()));
+            let sizes = search
+                .found
+                .as_ref()
+                .and_then(|found| record_sizes(&found.cupti).ok());
+            let answer = Answer {
+                found: search
+                    .found
+                    .map(|Usable { path, version, .. }| Found { path, version }),
+                passed_over: search.passed_over,
+                sizes: sizes.iter().flat_map(Sizes::iter).collect(),
+            };
+            let done = serde_json::to_writer(writer, &answer).is_ok();
+            // SAFETY: ends the child without handlers of the parent's, or of the library.
+            unsafe { libc::_exit(i32::from(!done)) }
+        }
+        child => {
+            drop(writer);
+            let mut text = Vec::new();
+            let read = std::io::Read::read_to_end(&mut reader, &mut text);
+            let mut status = 0;
+            // SAFETY: a child of this process, and valid for the write.
+            unsafe { libc::waitpid(child, &raw mut status, 0) };
+            if libc::WIFSIGNALED(status) {
+                let signal = libc::WTERMSIG(status);
+                return Err(format!(
+                    "it ends the process with signal {signal} when it is called (hint: some versions do without a driver)"
+                ));
+            }
+            read.map_err(|error| error.to_string())?;
+            serde_json::from_slice(&text)
+                .map_err(|_| "it ends the process when it is called".to_owned())
+        }
+    }
 }
 
 /// The interpreter of a program: itself, or what its first line names.

@@ -103,9 +103,15 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
         CeilingKind::Bandwidth => "GB/s",
         CeilingKind::Compute => "Gop/s",
     };
+    // Instructions of tensor cores have long names, and nothing else does.
+    let widest = |least: usize, text: &dyn Fn(&Ceiling) -> usize| {
+        rows.iter().fold(least, |most, row| most.max(text(row)))
+    };
+    let precision = widest(4, &|row| row.precision.as_deref().map_or(0, str::len));
+    let operation = widest(9, &|row| row.operation.as_deref().map_or(0, str::len));
     writeln!(
         out,
-        "\n{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}",
+        "\n{:<15} {:<precision$} {:<operation$} {:>8} {:>9} {:>9} {:>7}",
         kind.name(),
         "",
         "operation",
@@ -121,7 +127,7 @@ fn write_rows(out: &mut String, kind: CeilingKind, rows: &[&Ceiling]) -> std::fm
         let giga = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{:.1}", v / 1e9));
         writeln!(
             out,
-            "{:<15} {:<4} {:<9} {:>8} {:>9} {:>9} {:>7}{}{}",
+            "{:<15} {:<precision$} {:<operation$} {:>8} {:>9} {:>9} {:>7}{}{}",
             text(&row.level),
             text(&row.precision),
             text(&row.operation),

@@ -4,9 +4,13 @@
 //! it. The time of any other event is its distance to an anchor shortly before it: the driver gives distances as
 //! milliseconds in an `f32`, which is exact to 61 ns at one second and to 7.8 µs at 100.
 
+use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::{CudaEvent, DriverError, result};
+use cudarc::driver::sys::CUevent;
+use cudarc::driver::{CudaEvent, result};
+
+use crate::driver;
 
 /// Time of the first anchor: events may lie a little before it.
 const ORIGIN_NS: u64 = 1_000_000_000;
@@ -56,7 +60,7 @@ impl Anchor {
         if !is_over(event) {
             return None;
         }
-        let ms = distance_ms(&self.event, event).ok()?;
+        let ms = distance_ms(&self.event, event)?;
         let time = own.checked_add_signed((f64::from(ms) * 1e6).round() as i64)?;
         Some((time, ms))
     }
@@ -68,9 +72,23 @@ fn is_over(event: &CudaEvent) -> bool {
     unsafe { result::event::query(event.cu_event()) }.is_ok()
 }
 
-fn distance_ms(from: &CudaEvent, to: &CudaEvent) -> Result<f32, DriverError> {
-    // SAFETY: both exist, of one context, and have times.
-    unsafe { result::event::elapsed(from.cu_event(), to.cu_event()) }
+type ElapsedTime = unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> c_int;
+
+/// The driver's own function: which one cudarc calls depends on the version of CUDA that the program chose.
+fn elapsed_time() -> Option<ElapsedTime> {
+    static FUNCTION: OnceLock<Option<ElapsedTime>> = OnceLock::new();
+    *FUNCTION.get_or_init(|| {
+        let address = driver::find().ok()?.function(c"cuEventElapsedTime").ok()?;
+        // SAFETY: the driver's API has this function of this type; a function and a pointer are of one size.
+        Some(unsafe { std::mem::transmute::<*mut c_void, ElapsedTime>(address.as_ptr()) })
+    })
+}
+
+fn distance_ms(from: &CudaEvent, to: &CudaEvent) -> Option<f32> {
+    let mut distance = 0.0;
+    // SAFETY: valid for the write; both exist, of one context, and have times.
+    let code = unsafe { elapsed_time()?(&raw mut distance, from.cu_event(), to.cu_event()) };
+    (code == 0).then_some(distance)
 }
 
 /// Resolution of a distance in milliseconds: half a microsecond, or the step of an `f32` there.

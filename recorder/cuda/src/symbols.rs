@@ -3,7 +3,8 @@
 use std::ffi::CStr;
 
 /// Functions of the driver that this crate reaches through cudarc, which panics at the first call of one that is
-/// missing: asked for first. All are there from driver 570 (CUDA 12.8) on.
+/// missing: asked for first. All are there from CUDA 11.2 on. `cuEventElapsedTime` is called without cudarc, which would
+/// take another function with some of its versions.
 pub const NEEDED: &[&CStr] = &[
     c"cuCtxGetCurrent",
     c"cuCtxSetCurrent",
@@ -16,7 +17,7 @@ pub const NEEDED: &[&CStr] = &[
     c"cuDriverGetVersion",
     c"cuEventCreate",
     c"cuEventDestroy_v2",
-    c"cuEventElapsedTime_v2",
+    c"cuEventElapsedTime",
     c"cuEventQuery",
     c"cuEventRecord",
     c"cuEventSynchronize",

@@ -16,7 +16,9 @@ mod memory;
 mod stream;
 
 pub use api::Api;
-pub use context::{Argument, Context, Device, Function, Launch, Module, attribute, uuid_text};
+pub use context::{
+    Argument, Context, Device, Function, Launch, Module, attribute, mig_uuid_text, uuid_text,
+};
 pub use error::DriverError;
 pub use listing::Listed;
 pub use loader::{Driver, LIBRARY};

@@ -50,6 +50,13 @@ pub const MEMORY_POOL: u32 = 50;
 /// Whole launches of graphs.
 pub const GRAPH_TRACE: u32 = 51;
 
+/// What the driver compiled, or took from its cache.
+pub const JIT: u32 = 52;
+/// Functions of the host that are nodes of graphs; since 13.1 or 13.2.
+pub const GRAPH_HOST_NODE: u32 = 56;
+/// Functions of the host that streams call; as new.
+pub const HOST_LAUNCH: u32 = 58;
+
 pub const KINDS: &[Kind] = &[
     kind(MEMCPY, "memcpy", 96, 80),
     kind(MEMSET, "memset", 88, 80),
@@ -69,10 +76,18 @@ pub const KINDS: &[Kind] = &[
     kind(MEMORY, "memory", 128, 80),
     kind(MEMORY_POOL, "memory_pool", 80, 64),
     kind(GRAPH_TRACE, "graph_trace", 56, 48),
+    kind(JIT, "jit", 72, 64),
+];
+
+/// Kinds that 13.0.85 does not have, and neither has its default sizes: those of a library say how long they are.
+pub const LATER_KINDS: &[Kind] = &[
+    kind(GRAPH_HOST_NODE, "graph_host_node", 56, 56),
+    kind(HOST_LAUNCH, "host_launch", 48, 48),
 ];
 
 pub fn from_number(number: u32) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.number == number)
+    let all = KINDS.iter().chain(LATER_KINDS);
+    all.into_iter().find(|kind| kind.number == number)
 }
 
 /// Its name, or its number in words.

@@ -8,6 +8,7 @@
 //! of a buffer is not trusted. Their lengths are asked from the library itself ([`crate::library::record_sizes`]); a kind
 //! whose records are too short for what is read of them is refused by name.
 
+use crate::driver::{mig_uuid_text, uuid_text};
 use crate::kind;
 use crate::layout::{Field, layout};
 
@@ -311,6 +312,51 @@ layout! {
         /// Its legacy default stream.
         null_stream: u16 = 14,
     }
+    later {
+        /// The context that a green one is a part of.
+        parent: u32 = 16,
+        is_green: u8 = 20,
+        /// Multiprocessors of a green one.
+        multiprocessors: u16 = 22,
+    }
+}
+
+layout! {
+    /// Work of the driver's compiler (`CUpti_ActivityJit`).
+    Jit of 64 {
+        /// 1 PTX to code, 2 NVVM IR to PTX.
+        entry: u32 = 4,
+        /// 1 read from the cache, 2 written to it, 3 compiled.
+        operation: u32 = 8,
+        start: u64 = 16,
+        end: u64 = 24,
+        correlation: u32 = 32,
+    }
+    later {
+        /// The operating system's number.
+        thread: u32 = 68,
+    }
+}
+
+layout! {
+    /// A function of the host that is a node of a graph (`CUpti_ActivityGraphHostNode`).
+    GraphHostNode of 56 {
+        correlation: u32 = 16,
+        graph_node: u64 = 24,
+        thread: u32 = 36,
+        start: u64 = 40,
+        end: u64 = 48,
+    }
+}
+
+layout! {
+    /// A function of the host that a stream called (`CUpti_ActivityHostLaunch`).
+    HostLaunch of 48 {
+        correlation: u32 = 16,
+        thread: u32 = 24,
+        start: u64 = 32,
+        end: u64 = 40,
+    }
 }
 
 layout! {
@@ -345,6 +391,19 @@ layout! {
     later {
         /// True if it is a part of a device.
         is_mig: u8 = 145,
+        /// Names the part everywhere.
+        mig_uuid: [u8; 16] = 160,
+    }
+}
+
+impl Device {
+    /// UUID as NVIDIA's tools print it, of a part that of the part; `None`: the record does not have the part's.
+    pub fn own_uuid(&self) -> Option<String> {
+        if self.is_mig.unwrap_or(0) == 0 {
+            return Some(uuid_text(&self.uuid));
+        }
+        let part = self.mig_uuid.filter(|uuid| *uuid != [0; 16])?;
+        Some(mig_uuid_text(&part))
     }
 }
 
@@ -368,6 +427,9 @@ pub enum Record {
     Context(Context),
     Stream(Stream),
     Device(Device),
+    Jit(Jit),
+    GraphHostNode(GraphHostNode),
+    HostLaunch(HostLaunch),
 }
 
 /// A reason why bytes are no record.
@@ -420,6 +482,9 @@ pub fn decode(bytes: &[u8]) -> Result<Record, Unreadable> {
         kind::CONTEXT => Context::read(bytes).map(Record::Context),
         kind::STREAM => Stream::read(bytes).map(Record::Stream),
         kind::DEVICE => Device::read(bytes).map(Record::Device),
+        kind::JIT => Jit::read(bytes).map(Record::Jit),
+        kind::GRAPH_HOST_NODE => GraphHostNode::read(bytes).map(Record::GraphHostNode),
+        kind::HOST_LAUNCH => HostLaunch::read(bytes).map(Record::HostLaunch),
         other => return Err(Unreadable::UnknownKind(other)),
     };
     record.ok_or(Unreadable::TooShort {

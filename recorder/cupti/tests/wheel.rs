@@ -1,38 +1,63 @@
-//! NVIDIA's own library, without a driver: what works there of `nvidia-cuda-cupti` 13.0.85.
+//! NVIDIA's own libraries, without a driver: what works there, of as many versions as `TRUENO_TEST_CUPTI` names, with `:`
+//! between them. Each is opened in a process of its own: two of them do not share one, and 13.2 ends it.
 //!
-//! `TRUENO_TEST_CUPTI=…/libcupti.so.13 cargo test -p trueno-cupti --test wheel`
+//! `TRUENO_TEST_CUPTI=…/libcupti.so.12:…/libcupti.so.13 cargo test -p trueno-cupti --test wheel`
 
-use std::path::PathBuf;
+use std::path::Path;
+use std::process::Command;
 use std::ptr;
 
 use trueno_cupti::kind::KINDS;
 use trueno_cupti::library::{Cupti, MIN_VERSION, record_sizes};
 use trueno_cupti::walk::{Sizes, records};
 
-fn library() -> Option<Cupti> {
-    let Some(path) = std::env::var_os("TRUENO_TEST_CUPTI").map(PathBuf::from) else {
-        eprintln!("skipped: TRUENO_TEST_CUPTI does not name a libcupti");
-        return None;
-    };
-    let cupti = Cupti::open(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    match cupti.version() {
-        Ok(_) => Some(cupti),
-        Err(refused) => {
-            eprintln!(
-                "skipped: {} says nothing without a driver: {refused}",
-                path.display()
-            );
-            None
+/// The one library of a child.
+const INSIDE: &str = "TRUENO_TEST_CUPTI_INSIDE";
+
+/// Runs a test once for each library, in a child that may not survive it.
+fn with_each(test: &str, body: impl FnOnce(&Cupti)) {
+    if let Some(path) = std::env::var_os(INSIDE) {
+        let path = Path::new(&path);
+        let cupti = Cupti::open(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        match cupti.version() {
+            Ok(_) => body(&cupti),
+            Err(refused) => println!("says nothing without a driver: {refused}"),
         }
+        return;
+    }
+    let all = std::env::var_os("TRUENO_TEST_CUPTI").unwrap_or_default();
+    let paths: Vec<_> = std::env::split_paths(&all)
+        .filter(|path| !path.as_os_str().is_empty())
+        .collect();
+    if paths.is_empty() {
+        eprintln!("skipped: TRUENO_TEST_CUPTI names no libcupti");
+    }
+    for path in paths {
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture", "--test-threads=1"])
+            .env(INSIDE, &path)
+            .output()
+            .unwrap();
+        // Without a code, a signal ended it: the library's own doing.
+        let Some(code) = output.status.code() else {
+            eprintln!("{}: ends the process: {}", path.display(), output.status);
+            continue;
+        };
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(code, 0, "{}: {printed}", path.display());
+        assert!(printed.contains("1 passed"), "{test} is no test");
     }
 }
 
 #[test]
 fn its_records_are_as_long_as_we_think() {
-    let Some(cupti) = library() else { return };
+    with_each("its_records_are_as_long_as_we_think", records_are_as_long);
+}
+
+fn records_are_as_long(cupti: &Cupti) {
     let version = cupti.version().unwrap();
     assert!(version >= MIN_VERSION, "{version}");
-    let sizes = record_sizes(&cupti).unwrap();
+    let sizes = record_sizes(cupti).unwrap();
     for kind in KINDS {
         let Some(bytes) = sizes.get(kind.number) else {
             continue;
@@ -50,8 +75,11 @@ fn its_records_are_as_long_as_we_think() {
 /// It steps over a buffer of many kinds exactly as we do.
 #[test]
 fn it_walks_a_buffer_as_we_do() {
-    let Some(cupti) = library() else { return };
-    let sizes = record_sizes(&cupti).unwrap();
+    with_each("it_walks_a_buffer_as_we_do", walks);
+}
+
+fn walks(cupti: &Cupti) {
+    let sizes = record_sizes(cupti).unwrap();
     let mut buffer: Vec<u64> = Vec::new();
     for kind in KINDS.iter().chain(KINDS.iter().rev()) {
         let Some(bytes) = sizes.get(kind.number) else {
@@ -78,7 +106,10 @@ fn it_walks_a_buffer_as_we_do() {
 
 #[test]
 fn it_names_functions() {
-    let Some(cupti) = library() else { return };
+    with_each("it_names_functions", names);
+}
+
+fn names(cupti: &Cupti) {
     assert_eq!(
         cupti.callback_name(1, 307).as_deref(),
         Some("cuLaunchKernel")

@@ -68,7 +68,7 @@ pub struct Ceiling {
     /// The resource that it limits.
     pub kind: CeilingKind,
     /// `L1`, `L2`, `L3`, `DRAM`, or an instruction set: `scalar`, `sse2`, `avx2`, `avx512`, `neon`; of a GPU
-    /// `L2`, `DRAM`, `shared`, `cuda_cores`, `tensor_mma_sync`.
+    /// `L2`, `DRAM`, `shared`, `cuda_cores`, `tensor_mma_sync`, `tensor_wgmma`, `tensor_tcgen05`, `cublas`.
     pub level: Option<Cow<'static, str>>,
     /// `f32`, `f64`, `i8`, ...
     pub precision: Option<Cow<'static, str>>,
@@ -78,7 +78,7 @@ pub struct Ceiling {
     pub value: f64,
     /// [`Source::Measured`] or [`Source::Nominal`].
     pub source: Source,
-    /// Operation that ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`, `mma`.
+    /// Operation that ran: `read`, `copy`, `copy_nt`, `triad`, `fma`, `mul_add`, `dot`, an instruction of tensor cores.
     pub operation: Option<Cow<'static, str>>,
     /// Median of the repetitions.
     pub median: Option<f64>,

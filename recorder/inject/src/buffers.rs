@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use crate::session::lock;
 
-/// Bytes of a buffer: some 4,000 launches with their calls, which a kill loses at most.
-pub const BUFFER_BYTES: usize = 1 << 20;
+/// Bytes of a buffer: some 2,000 launches with their calls. CUPTI gives a buffer back only when all work in it is over, so
+/// a kill loses that many at most, and those whose work still runs.
+pub const BUFFER_BYTES: usize = 512 << 10;
 
 /// A buffer, by its address: it belongs to nobody while it is in the pool.
 #[derive(Clone, Copy, Debug)]

@@ -27,11 +27,11 @@ impl Contexts {
         lock(&self.0).retain(|other| *other != context as usize);
     }
 
-    /// Waits until their work is over. What was refused, in words.
-    pub fn synchronize(&self) -> Result<(), String> {
+    /// Waits until their work is over; gives their number. What was refused, in words.
+    pub fn synchronize(&self) -> Result<usize, String> {
         let all = lock(&self.0).clone();
         if all.is_empty() {
-            return Ok(());
+            return Ok(0);
         }
         let driver = Driver::loaded().ok_or("the driver is gone")?;
         let find = |name: &CStr| driver.function(name).map_err(|error| error.to_string());
@@ -47,6 +47,7 @@ impl Contexts {
                 std::mem::transmute::<*mut c_void, Plain>(find(c"cuCtxSynchronize")?.as_ptr()),
             )
         };
+        let count = all.len();
         for context in all {
             // SAFETY: a context that the driver made and did not begin to destroy; what is pushed is popped.
             let code = unsafe {
@@ -64,6 +65,6 @@ impl Contexts {
                 return Err(format!("the driver says {code}"));
             }
         }
-        Ok(())
+        Ok(count)
     }
 }

@@ -7,10 +7,12 @@ use std::sync::atomic::Ordering;
 use trueno_cupti::spool::{Chunk, Severity};
 
 use crate::session::{Phase, Session};
-use crate::{clock, shutdown, subscribe};
+use crate::{clock, shutdown, subscribe, threads};
 
 /// Until the program ends; then closes the recording.
 pub fn run(session: &'static Session) {
+    let own = threads::number();
+    session.own_thread.store(own, Ordering::Release);
     while !session.wait_for(Phase::Closing, session.settings.flush) {
         flush(session, false);
         count_dropped(session);

@@ -156,6 +156,13 @@ fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {
     let Some(number) = kind_of(bytes) else {
         return;
     };
+    let word =
+        |at: usize| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    let is_call = matches!(number, kind::RUNTIME | kind::DRIVER) && bytes.len() >= 40;
+    if is_call && word(28) == session.own_thread.load(Ordering::Acquire) {
+        session.own_call_seen.store(true, Ordering::Release);
+        return;
+    }
     to.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
     let from = to.len();
     to.extend_from_slice(bytes);
@@ -166,10 +173,7 @@ fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {
     if number == kind::CONCURRENT_KERNEL && known.timing_check.lost(bytes) {
         session.times_lost.store(true, Ordering::Release);
     }
-    if matches!(number, kind::RUNTIME | kind::DRIVER) && bytes.len() >= 40 {
-        let word = |at: usize| {
-            u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-        };
+    if is_call {
         let domain = if number == kind::DRIVER { 1 } else { 2 };
         name_callback(session, domain, word(4), known);
         name_thread(session, word(28), known);

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use trueno_cupti::kind;
 use trueno_cupti::library::Cupti;
 use trueno_cupti::spool::{Chunk, Facts, Note, RangeEvent, Severity, Writer};
 use trueno_cupti::walk::Sizes;
@@ -48,6 +49,10 @@ pub struct Session {
     pub times_lost: AtomicBool,
     /// True if recording was stopped for that.
     pub stopped: AtomicBool,
+    /// The thread that waits for devices at the end, by the operating system's number.
+    pub own_thread: AtomicU32,
+    /// A call of that thread came back as a record.
+    pub own_call_seen: AtomicBool,
     pub next_range: AtomicU64,
     pub phase: Mutex<Phase>,
     pub changed: Condvar,
@@ -189,6 +194,8 @@ impl Session {
             device_failed: AtomicBool::new(false),
             times_lost: AtomicBool::new(false),
             stopped: AtomicBool::new(false),
+            own_thread: AtomicU32::new(0),
+            own_call_seen: AtomicBool::new(false),
             next_range: AtomicU64::new(1),
             phase: Mutex::new(Phase::Recording),
             changed: Condvar::new(),
@@ -269,6 +276,16 @@ impl Session {
     pub fn instantiates(&self, number: u32) -> bool {
         let known = self.instantiations.get();
         known.is_some_and(|known| known.contains(&number))
+    }
+
+    /// Returns whether calls of the driver that this library makes have records that name its thread.
+    pub fn is_own_call_recorded(&self) -> bool {
+        let facts = lock(&self.facts);
+        let cupti = facts.cupti.as_ref();
+        let driver = kind::name(kind::DRIVER);
+        let is_recorded =
+            cupti.is_some_and(|cupti| cupti.system_threads && cupti.enabled.contains(&driver));
+        is_recorded && !self.stopped.load(Ordering::Acquire)
     }
 
     pub fn phase(&self) -> Phase {

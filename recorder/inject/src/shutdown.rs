@@ -81,7 +81,8 @@ fn settle(session: &Session) -> bool {
     flush(session, false);
     crate::pump::drain(session);
     // What follows is not the program's.
-    subscribe::stop_calls(session);
+    let is_watched = session.is_own_call_recorded();
+    subscribe::stop_calls(session, is_watched);
     let waited = if session.device_failed.load(Ordering::Acquire) {
         Err("the device met a fault before".to_owned())
     } else {
@@ -97,15 +98,26 @@ fn settle(session: &Session) -> bool {
     flush(session, true);
     subscribe::stop_all(session);
     count_dropped(session);
-    note_kept_buffers(session);
+    crate::pump::drain(session);
+    let has_called = matches!(waited, Ok(count) if count > 0);
+    let is_seen = session.own_call_seen.load(Ordering::Acquire);
+    if !note_kept_buffers(session) && is_watched && has_called && !is_seen {
+        session.note(Severity::Warning, "records_taken_over", TAKEN_OVER);
+    }
     waited.is_ok()
 }
 
-/// A forced flush gives back every buffer, unless another tool has put its own functions in the place of ours.
-fn note_kept_buffers(session: &Session) {
+/// A profiler that starts later puts its functions in the place of ours, and gets all records from then on. Where no
+/// buffer of ours was out, only this says so: the calls by which we wait for devices have records, too.
+const TAKEN_OVER: &str = "a call that this library made at the program's end has no record: another profiler in the \
+    program, such as torch.profiler, receives CUPTI's records, and those since then are missing (hint: run one profiler at \
+    a time)";
+
+/// Says that buffers are missing; returns whether. A forced flush gives back every buffer, unless another tool has put its own functions in the place of ours.
+fn note_kept_buffers(session: &Session) -> bool {
     let lent = session.pool.lent();
     if lent == 0 {
-        return;
+        return false;
     }
     session.note(
         Severity::Warning,
@@ -117,4 +129,5 @@ fn note_kept_buffers(session: &Session) {
             BUFFER_BYTES >> 10,
         ),
     );
+    true
 }

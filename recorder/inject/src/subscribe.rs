@@ -37,6 +37,9 @@ const EDGES: &[u32] = &[
     kind::CUDA_EVENT,
     kind::EXTERNAL_CORRELATION,
     kind::INTERNAL_LAUNCH_API,
+    kind::JIT,
+    kind::GRAPH_HOST_NODE,
+    kind::HOST_LAUNCH,
 ];
 const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL, kind::ENVIRONMENT];
 /// Kinds for whole graphs, if the user asks for them: CUPTI then records no nodes.
@@ -155,6 +158,10 @@ fn record(session: &'static Session) -> Result<(), String> {
     let _ = session.cupti.set(cupti);
     for number in kinds(level, session.settings.whole_graphs) {
         enable(&cupti, number, &sizes, &mut facts);
+    }
+    if level >= Level::Edges && sizes.get(kind::HOST_LAUNCH).is_none() {
+        let text = "functions of the host that streams and graphs call are not recorded: this CUPTI has no records of them";
+        session.note(Severity::Info, "not_recorded", text);
     }
     // Without records of events there is nothing that could have a time.
     let has_events = facts.enabled.contains(&kind::name(kind::CUDA_EVENT));
@@ -324,6 +331,9 @@ fn ask_for_callbacks(
 fn enable(cupti: &Cupti, number: u32, sizes: &Sizes, facts: &mut CuptiFacts) {
     let name = kind::name(number);
     let least = kind::from_number(number).map_or(0, |kind| kind.least_bytes);
+    if is_later(number) && sizes.get(number).is_none() {
+        return;
+    }
     if let Some(bytes) = sizes.get(number).filter(|bytes| *bytes < least) {
         let why = format!("its records have {bytes} bytes, expected {least} or more");
         facts.refused.insert(name, why);
@@ -334,6 +344,11 @@ fn enable(cupti: &Cupti, number: u32, sizes: &Sizes, facts: &mut CuptiFacts) {
         Ok(()) => facts.enabled.push(name),
         Err(refused) => refuse(facts, &name, &refused),
     }
+}
+
+/// A kind that came with a version after those whose records are known here.
+fn is_later(number: u32) -> bool {
+    kind::LATER_KINDS.iter().any(|kind| kind.number == number)
 }
 
 /// Calls of the driver that launch, copy and fill: libraries use them beside those of the runtime.
@@ -382,9 +397,14 @@ fn refuse(facts: &mut CuptiFacts, what: &str, refused: &Refused) {
     facts.refused.insert(what.to_owned(), refused.to_string());
 }
 
-/// Calls are no longer recorded: those that follow are this library's.
-pub fn stop_calls(session: &Session) {
-    disable(session, CALLS);
+/// Calls are no longer recorded: those that follow are this library's. Those of the driver may go on, to be seen and
+/// left out.
+pub fn stop_calls(session: &Session, keep_driver: bool) {
+    let kinds = CALLS.iter().copied();
+    let kinds: Vec<u32> = kinds
+        .filter(|number| !keep_driver || *number != kind::DRIVER)
+        .collect();
+    disable(session, &kinds);
 }
 
 pub fn stop_all(session: &Session) {

@@ -16,6 +16,10 @@ static void (*fill)(uint32_t, uint64_t, uint32_t, uint64_t, uint64_t);
 static void (*synced)(uint32_t, uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*recorded)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*context)(void *);
+static void (*on_device)(uint32_t);
+static void (*jit)(uint32_t, uint32_t, uint64_t);
+static void (*host)(uint32_t, int, uint64_t, uint64_t);
+static void (*queried)(uint32_t, uint32_t, uint64_t);
 static void (*stream_made)(uint32_t);
 static void (*memory)(uint32_t, uint32_t, uint32_t, uint64_t, uint64_t);
 static void (*from_pool)(uint64_t, uint64_t, uint64_t, uint64_t);
@@ -67,6 +71,10 @@ int cuInit(unsigned flags) {
     *(void **)&synced = dlsym(cupti, "fake_sync");
     *(void **)&recorded = dlsym(cupti, "fake_event");
     *(void **)&context = dlsym(cupti, "fake_context");
+    *(void **)&on_device = dlsym(cupti, "fake_device");
+    *(void **)&jit = dlsym(cupti, "fake_jit");
+    *(void **)&host = dlsym(cupti, "fake_host");
+    *(void **)&queried = dlsym(cupti, "fake_query");
     *(void **)&stream_made = dlsym(cupti, "fake_stream");
     *(void **)&memory = dlsym(cupti, "fake_memory");
     *(void **)&from_pool = dlsym(cupti, "fake_from_pool");
@@ -94,8 +102,9 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) { (void)device; 
 int cuDeviceTotalMem_v2(size_t *bytes, int device) { (void)device; *bytes = 80ull << 30; return 0; }
 
 int cuCtxCreate_v2(void **made, unsigned flags, int device) {
-  (void)flags; (void)device;
+  (void)flags;
   *made = &the_context;
+  if (on_device) on_device((uint32_t)device);
   if (context) context(&the_context);
   return 0;
 }
@@ -215,6 +224,35 @@ int cuGraphLaunch(void *exec, unsigned stream) {
   if (node) node(0);
   if (call) call(4, 514, id, start, 0);
   return 0;
+}
+
+int cuFakeJit(unsigned operation) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  if (jit) jit(id, operation, now());
+  until(now() + 2000);
+  if (call) call(4, 302, id, start, 0);
+  return 0;
+}
+
+// A function of the host, behind what the stream has, for 3 us.
+int cuFakeHost(unsigned is_node, unsigned stream) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  uint64_t begin = busy[stream % STREAMS] > start ? busy[stream % STREAMS] : start;
+  busy[stream % STREAMS] = begin + 3000;
+  if (host) host(id, (int)is_node, begin, begin + 3000);
+  if (call) call(4, is_node ? 514 : 527, id, start, 0);
+  return 0;
+}
+
+int cuEventQuery(unsigned event) {
+  uint64_t start = now();
+  uint32_t id = correlation ? correlation() : 0;
+  int is_over = reached[event % EVENTS] <= start;
+  if (!is_over && queried) queried(id, event, start);
+  if (call) call(4, 120, id, start, is_over ? 0 : 600);
+  return is_over ? 0 : 600;
 }
 
 // Memory of that kind (2 pinned, 3 device) taken (1) or given back (2), by a call.

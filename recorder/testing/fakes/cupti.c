@@ -2,6 +2,12 @@
 // (or of 12.0, with -DOLDER; of 12.4, with -DEVENTS too), and delivers them as CUPTI does. Structs are written out here from NVIDIA's
 // documentation, so that they check the decoder's offsets.
 //
+// With -DLATEST it is one of 13.4: no stream is 0, functions of the host have records. With -DCRASHES it ends the process
+// when it is asked its version, as 13.2 does without a driver.
+//
+// Records come into a buffer in the order of the calls, and a buffer is not given back, full or not, before all work in it
+// is over, unless the flush is forced. Queries of events that are not over have records until those are switched off.
+//
 // Versions, missing functions and refused kinds are those of NVIDIA's libraries of 11.8 (18), 12.0 (18), 12.1 (18), 12.2
 // (20), 12.4 (22), 12.5 (23), 12.6 (24) and 13.0 (130001), called without a driver: up to 12.1 kind 36 is refused with
 // 21, before 12.5 there is no cuptiActivityEnableDriverApi. With -DNEWER_THAN_DRIVER it refuses to be subscribed to, as
@@ -93,6 +99,16 @@ typedef struct PACKED {
 typedef struct PACKED { uint32_t kind, what; uint64_t id; uint32_t correlation, reserved; } External;
 
 typedef struct PACKED {
+  uint32_t kind, entry, operation, device; uint64_t start, end; uint32_t correlation, pad; uint64_t operation_id, cache_size; const char *path;
+#ifndef OLDER
+  uint32_t process, thread;
+#endif
+} Jit;
+
+typedef struct PACKED { uint32_t kind, stream, context, device, correlation, graph; uint64_t node; uint32_t process, thread; uint64_t start, end; } HostNode;
+typedef struct PACKED { uint32_t kind, stream, context, device, correlation, process, thread, pad; uint64_t start, end; } HostLaunch;
+
+typedef struct PACKED {
   uint32_t kind, correlation; uint64_t start, end; uint32_t device, graph, context, stream; void *reserved;
 #ifndef OLDER
   uint32_t end_device, end_context;
@@ -117,7 +133,7 @@ typedef struct PACKED {
 } Pool;
 
 enum { MEMCPY = 1, MEMSET = 2, DRIVER = 4, RUNTIME = 5, DEVICE = 8, CONTEXT = 9, KERNEL = 10, OVERHEAD = 17,
-       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48, MEMORY = 49, POOL = 50, GRAPH_TRACE = 51, ENVIRONMENT = 20 };
+       PEER = 22, CUDA_EVENT = 36, STREAM = 37, SYNC = 38, EXTERNAL = 39, INTERNAL = 48, MEMORY = 49, POOL = 50, GRAPH_TRACE = 51, JIT = 52, HOST_NODE = 56, HOST_LAUNCH = 58, ENVIRONMENT = 20 };
 
 static size_t size_of(uint32_t kind) {
   switch (kind) {
@@ -137,6 +153,11 @@ static size_t size_of(uint32_t kind) {
   case POOL: return sizeof(Pool);
   case GRAPH_TRACE: return sizeof(GraphTrace);
   case ENVIRONMENT: return sizeof(Environment);
+  case JIT: return sizeof(Jit);
+#ifdef LATEST
+  case HOST_NODE: return sizeof(HostNode);
+  case HOST_LAUNCH: return sizeof(HostLaunch);
+#endif
   default: return 0;
   }
 }
@@ -150,12 +171,13 @@ static Requested requested;
 static Completed completed;
 static Callback callback;
 static uint64_t enabled;
-static uint8_t *buffer;
-static size_t buffer_size, filled;
+// The buffer that is being filled (the last one), and those that are full and hold work that is not over.
+typedef struct { uint8_t *at; size_t size, filled; uint64_t over; } Buffer;
+static Buffer *buffers;
+static size_t buffer_count;
+static int is_filling;
 static uint32_t correlations;
 static size_t dropped;
-static Kernel *pending;
-static size_t pending_count, pending_room;
 static uint8_t muted[3][1024];
 static uint8_t alone[1024]; // functions of the driver that are recorded without their kind
 
@@ -170,19 +192,36 @@ uint64_t fake_now(void) {
   return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void deliver(void) {
-  if (!buffer) return;
-  uint8_t *full = buffer;
-  size_t size = buffer_size, valid = filled;
-  buffer = NULL;
-  pthread_mutex_unlock(&lock);
-  completed(NULL, 0, full, size, valid);
-  pthread_mutex_lock(&lock);
+// Gives back buffers whose work is over; all of them if `forced`, and those of `filling` only if that is asked for.
+static void deliver(int forced, int filling) {
+  for (size_t i = 0; i < buffer_count;) {
+    int is_last = is_filling && i == buffer_count - 1;
+    if ((is_last && !filling) || (!forced && buffers[i].over > fake_now())) { i++; continue; }
+    Buffer done = buffers[i];
+    memmove(&buffers[i], &buffers[i + 1], (buffer_count - i - 1) * sizeof *buffers);
+    buffer_count--;
+    if (is_last) is_filling = 0;
+    // Work that is not over has no end.
+    for (size_t at = 0; forced && at < done.filled; at += size_of(*(uint32_t *)(done.at + at))) {
+      Kernel *k = (Kernel *)(done.at + at);
+      if (!size_of(k->kind)) break;
+      if (k->kind == KERNEL && k->end > fake_now()) k->end = 0;
+    }
+    pthread_mutex_unlock(&lock);
+    completed(NULL, 0, done.at, done.size, done.filled);
+    pthread_mutex_lock(&lock);
+    i = 0;
+  }
 }
 
 static void append(const void *record, size_t size) {
-  if (buffer && filled + size > buffer_size) deliver();
-  if (!buffer) {
+  Buffer *last = is_filling ? &buffers[buffer_count - 1] : NULL;
+  if (last && last->filled + size > last->size) {
+    is_filling = 0;
+    deliver(0, 0);
+    last = NULL;
+  }
+  if (!is_filling) {
     size_t most = 0;
     uint8_t *fresh = NULL;
     size_t fresh_size = 0;
@@ -190,11 +229,18 @@ static void append(const void *record, size_t size) {
     requested(&fresh, &fresh_size, &most);
     pthread_mutex_lock(&lock);
     if (!fresh || fresh_size < size) { dropped++; return; }
-    if (buffer) { /* another thread was first */ completed(NULL, 0, fresh, fresh_size, 0); }
-    else { buffer = fresh; buffer_size = fresh_size; filled = 0; }
+    if (is_filling) { /* another thread was first */ completed(NULL, 0, fresh, fresh_size, 0); }
+    else {
+      buffers = realloc(buffers, (buffer_count + 1) * sizeof *buffers);
+      buffers[buffer_count++] = (Buffer){fresh, fresh_size, 0, 0};
+      is_filling = 1;
+    }
   }
-  memcpy(buffer + filled, record, size);
-  filled += size;
+  last = &buffers[buffer_count - 1];
+  memcpy(last->at + last->filled, record, size);
+  last->filled += size;
+  const Kernel *k = record;
+  if (k->kind == KERNEL && k->end > last->over) last->over = k->end;
 }
 
 static int is_on(uint32_t kind) { return kind < 64 && (enabled >> kind & 1) && requested; }
@@ -238,13 +284,17 @@ void fake_call(uint32_t kind, uint32_t cbid, uint32_t correlation, uint64_t star
   put(&api);
 }
 
+// The device that work runs on, with a context of its own.
+static __thread uint32_t device;
+void fake_device(uint32_t which) { device = which; }
+
 // The node of a graph that the next kernel stands for.
 static uint64_t graph_node;
 void fake_node(uint64_t node) { graph_node = node; }
 
 void fake_kernel(uint32_t correlation, const char *name, uint32_t stream, uint32_t grid_x, uint64_t start, uint64_t end) {
   static unsigned count;
-  Kernel k = {.kind = KERNEL, .registers = 32, .start = start, .end = end, .device = 0, .context = 1,
+  Kernel k = {.kind = KERNEL, .registers = 32, .start = start, .end = end, .device = device, .context = device + 1,
               .stream = stream, .grid = {(int)grid_x, 2, 3}, .block = {128, 1, 1}, .smem_static = 48,
               .smem_dynamic = 1024, .correlation = correlation, .grid_id = correlation, .name = name, .graph_node = graph_node};
   if (says("notimes")) k.start = k.end = 0;
@@ -252,20 +302,14 @@ void fake_kernel(uint32_t correlation, const char *name, uint32_t stream, uint32
   pthread_mutex_lock(&lock);
   if (is_on(KERNEL)) {
     if (says("drop") && ++count % 10 == 0) dropped++;
-    else {
-      if (pending_count == pending_room) {
-        pending_room = pending_room ? 2 * pending_room : 1024;
-        pending = realloc(pending, pending_room * sizeof *pending);
-      }
-      pending[pending_count++] = k;
-    }
+    else append(&k, sizeof k);
   }
   pthread_mutex_unlock(&lock);
 }
 
 void fake_copy(uint32_t correlation, uint8_t kind, uint64_t bytes, uint32_t stream, uint8_t async, uint64_t start, uint64_t end) {
   Memcpy m = {.kind = MEMCPY, .copy_kind = kind, .src_kind = 1, .dst_kind = 3, .flags = async, .bytes = bytes,
-              .start = start, .end = end, .context = 1, .stream = stream, .correlation = correlation};
+              .start = start, .end = end, .device = device, .context = device + 1, .stream = stream, .correlation = correlation};
   put(&m);
 }
 
@@ -299,12 +343,17 @@ void fake_event(uint32_t correlation, uint32_t stream, uint32_t event, uint64_t 
 
 void fake_context(void *context) {
   struct { void *context, *handle, *descriptor; } data = {context, 0, 0};
-  Device d = {.kind = DEVICE, .memory = 80ull << 30, .l2 = 50 << 20, .sms = 132, .major = 9, .minor = 0, .name = "Fake H100"};
-  for (int i = 0; i < 16; i++) d.uuid[i] = (uint8_t)(i + 1);
+  Device d = {.kind = DEVICE, .memory = 80ull << 30, .l2 = 50 << 20, .sms = 132, .major = 9, .minor = 0, .id = device, .name = "Fake H100"};
+  for (int i = 0; i < 16; i++) d.uuid[i] = (uint8_t)(i + 1 + 64 * device);
+  if (says("part")) {
+    d.mig = 1;
+    for (int i = 0; i < 16; i++) d.mig_uuid[i] = (uint8_t)(0x40 + i);
+  }
   put(&d);
-  Context c = {.kind = CONTEXT, .context = 1, .device = 0, .api = 1, .null_stream = 7};
+  Context c = {.kind = CONTEXT, .context = device + 1, .device = device, .api = 1, .null_stream = 7};
+  if (says("green")) c.green = 1, c.sms = 16, c.parent = 9;
   put(&c);
-  Stream s = {.kind = STREAM, .context = 1, .stream = 7, .flag = 3};
+  Stream s = {.kind = STREAM, .context = device + 1, .stream = 7, .flag = 3};
   put(&s);
   Overhead o = {.kind = OVERHEAD, .overhead = 3 << 16, .object = 2, .id = {(uint32_t)getpid(), (uint32_t)gettid(), 0},
                 .start = fake_now() - 5000, .end = fake_now() - 1000};
@@ -347,8 +396,34 @@ void fake_memory(uint32_t correlation, uint32_t operation, uint32_t kind, uint64
   put(&m);
 }
 
+// The driver's compiler at work, for 500 ns.
+void fake_jit(uint32_t correlation, uint32_t operation, uint64_t start) {
+  Jit j = {.kind = JIT, .entry = 1, .operation = operation, .start = start, .end = start + 500, .correlation = correlation};
+#ifndef OLDER
+  j.process = (uint32_t)getpid(), j.thread = (uint32_t)gettid();
+#endif
+  put(&j);
+}
+
+// A function of the host that a stream calls, or a graph.
+void fake_host(uint32_t correlation, int is_node, uint64_t start, uint64_t end) {
+  HostNode n = {.kind = HOST_NODE, .correlation = correlation, .context = 1, .node = 5, .process = (uint32_t)getpid(), .thread = 7, .start = start, .end = end};
+  HostLaunch l = {.kind = HOST_LAUNCH, .correlation = correlation, .context = 1, .process = (uint32_t)getpid(), .thread = 7, .start = start, .end = end};
+  if (is_node) put(&n);
+  else put(&l);
+}
+
+// A query of an event that is not over.
+static int without_queries;
+void fake_query(uint32_t correlation, uint32_t event, uint64_t start) {
+  if (!without_queries) fake_sync(correlation, 1, 0xffffffffu, event, 0, start);
+}
+#ifndef OLDER
+int cuptiActivityEnableAllSyncRecords(uint8_t enable) { without_queries = !enable; return 0; }
+#endif
+
 void fake_stream(uint32_t stream) {
-  Stream s = {.kind = STREAM, .context = 1, .stream = stream, .flag = 2, .priority = 0};
+  Stream s = {.kind = STREAM, .context = device + 1, .stream = stream, .flag = 2, .priority = 0};
   put(&s);
 }
 
@@ -397,7 +472,14 @@ int cuptiGetVersion(uint32_t *version) {
   *version = 18;
 #endif
 #else
+#ifdef CRASHES
+  abort();
+#endif
+#ifdef LATEST
+  *version = 130400;
+#else
   *version = 130001;
+#endif
 #endif
   return 0;
 }
@@ -479,28 +561,7 @@ int cuptiActivityEnableLatencyTimestamps(uint8_t enable) { (void)enable; return 
 int cuptiActivityFlushAll(uint32_t flag) {
   if (says("hang") && flag) for (;;) pause();
   pthread_mutex_lock(&lock);
-  uint64_t now = fake_now();
-  size_t kept = 0, count = pending_count;
-  Kernel *work = pending;
-  pending = NULL;
-  pending_count = pending_room = 0;
-  for (size_t i = 0; i < count; i++) {
-    Kernel *k = &work[i];
-    if (k->end <= now) append(k, sizeof *k);
-    else if (flag) { k->end = 0; append(k, sizeof *k); }
-    else work[kept++] = *k;
-  }
-  if (kept) {
-    // New ones may have come while the lock was let go of.
-    Kernel *all = malloc((kept + pending_count) * sizeof *all);
-    memcpy(all, work, kept * sizeof *all);
-    if (pending_count) memcpy(all + kept, pending, pending_count * sizeof *all);
-    free(pending);
-    pending = all;
-    pending_count = pending_room = kept + pending_count;
-  }
-  free(work);
-  if (filled || flag) deliver();
+  if (requested) deliver(flag, 1);
   pthread_mutex_unlock(&lock);
   return 0;
 }

@@ -3,8 +3,8 @@
 // it is launched: `spin(out, ns)` takes as long as it is told, any other 300 ns.
 //
 // In the environment: FAKE_FAILS=name,... (these functions fail), FAKE_STEP_NS (the step of event times; default
-// 1), FAKE_DRIFT_PPM (how much faster the device's clock runs). Built with -DOLD_DRIVER it is one before
-// cuEventElapsedTime_v2. `fake_calls(name)` says how often a function was called, `fake_work(i, ...)`
+// 1), FAKE_DRIFT_PPM (how much faster the device's clock runs). Built with -DOLD_DRIVER it is one of CUDA 12.0, before
+// cuEventElapsedTime_v2; with -DANCIENT_DRIVER one before 11.2, without cuMemAllocAsync. `fake_calls(name)` says how often a function was called, `fake_work(i, ...)`
 // what the device did and when, on the host's clock.
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -22,6 +22,7 @@
 #define cuGraphInstantiateWithFlags fake_cuGraphInstantiateWithFlags
 #define cuGraphLaunch fake_cuGraphLaunch
 #define cuGraphGetEdges_v2 fake_cuGraphGetEdges_v2
+#define cuEventQuery fake_cuEventQuery
 #include "cuda.c"
 #undef cuLaunchKernel
 #undef cuStreamCreate
@@ -34,6 +35,7 @@
 #undef cuGraphInstantiateWithFlags
 #undef cuGraphLaunch
 #undef cuGraphGetEdges_v2
+#undef cuEventQuery
 
 typedef void *Handle;
 typedef struct { char name[64]; } Function;
@@ -149,7 +151,9 @@ static int give(uint64_t address) {
   return 0;
 }
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) { CALLED(); *address = take(bytes); return 0; }
+#ifndef ANCIENT_DRIVER
 int cuMemAllocAsync(uint64_t *address, size_t bytes, Handle stream) { (void)stream; CALLED(); *address = take(bytes); return 0; }
+#endif
 int cuMemFree_v2(uint64_t address) { CALLED(); return give(address); }
 int cuMemFreeAsync(uint64_t address, Handle stream) { (void)stream; CALLED(); return give(address); }
 

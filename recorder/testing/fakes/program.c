@@ -30,6 +30,9 @@ int cuEventRecord(unsigned, unsigned);
 int cuStreamWaitEvent(unsigned, unsigned);
 int cuStreamSynchronize(unsigned);
 int cuCtxSynchronize(void);
+int cuFakeJit(unsigned);
+int cuFakeHost(unsigned, unsigned);
+int cuEventQuery(unsigned);
 
 static unsigned launches;
 
@@ -46,6 +49,22 @@ static const char *name_of_thread;
 static void *thread(void *number) {
   nvtx_push(name_of_thread);
   launch(name_of_thread, 20 + (unsigned)(uintptr_t)number, 1, of_thread);
+  nvtx_pop();
+  return NULL;
+}
+
+// A thread that launches and states no range, as autograd's.
+static void *helper(void *count) {
+  pthread_setname_np(pthread_self(), "pt_autograd_0");
+  launch("backward", 40, 1, (unsigned)(uintptr_t)count);
+  return NULL;
+}
+
+// One that states a range.
+static void *node(void *name) {
+  nvtx_name_thread("pt_autograd_0");
+  nvtx_push(name);
+  launch("backward", 40, 1, 1);
   nvtx_pop();
   return NULL;
 }
@@ -82,9 +101,14 @@ int main(int count, char **words) {
   void *graph = NULL;
   for (int i = 1; i < count; i++) {
     char *verb = strtok(words[i], ":"), *a = strtok(NULL, ":"), *b = strtok(NULL, ":"), *c = strtok(NULL, ":"), *d = strtok(NULL, ":");
+    for (char *at = a; at && *at; at++) if (*at == '~') *at = ' ';
 #define IS(word) (strcmp(verb, word) == 0)
 #define NUMBER(text) ((unsigned)strtoul((text) ? (text) : "0", NULL, 10))
     if (IS("init")) { void *context; cuInit(0); cuCtxCreate_v2(&context, 0, 0); }
+    else if (IS("device")) { void *context; cuCtxCreate_v2(&context, 0, (int)NUMBER(a)); }
+    else if (IS("jit")) cuFakeJit(NUMBER(a));
+    else if (IS("host")) cuFakeHost(NUMBER(a), NUMBER(b));
+    else if (IS("query")) printf("query %d\n", cuEventQuery(NUMBER(a)));
     else if (IS("stream")) { unsigned s = NUMBER(a); cuStreamCreate(&s, 1); }
     else if (IS("current")) { void *context; cuCtxGetCurrent(&context); }
     else if (IS("launch")) launch(a, NUMBER(b), NUMBER(c), d ? NUMBER(d) : 1);
@@ -131,6 +155,11 @@ int main(int count, char **words) {
       of_thread = NUMBER(c);
       for (unsigned t = 0; t < n; t++) pthread_create(&all[t], NULL, thread, (void *)(uintptr_t)t);
       for (unsigned t = 0; t < n; t++) pthread_join(all[t], NULL);
+    } else if (IS("helper") || IS("autograd")) {
+      pthread_t thread;
+      int is_helper = IS("helper");
+      pthread_create(&thread, NULL, is_helper ? helper : node, is_helper ? (void *)(uintptr_t)NUMBER(a) : (void *)a);
+      pthread_join(thread, NULL);
     } else if (IS("fork")) {
       fflush(stdout);
       pid_t child = fork();

@@ -9,6 +9,9 @@
 //! | kernel records | `kernels`; those without sound times are kept, not valid, with the reason |
 //! | memcpy, peer copies, memset | `transfers` |
 //! | calls of the driver and the runtime | `calls`, with the innermost range around them |
+//! | work of the driver's compiler (JIT) | `calls` named `JIT: …`, inside the call that caused it |
+//! | functions of the host that streams and graphs call | `calls` named `host function …`, with an edge from the launching call |
+//! | green contexts | values `gpu<number>.context.<id>` of `run.json` |
 //! | synchronization | `syncs`; `edges` of kind `joins` from what they waited for |
 //! | event records | `device_events` |
 //! | streams, contexts | `streams` |
@@ -17,6 +20,7 @@
 //! | edges between nodes of graphs | `edges` of kind `depends_on` between the rows of each launch |
 //! | graphs recorded as a whole | `kernels` named `graph <number>`, one a launch |
 //! | clocks, temperature, power of devices | `counters` named `gpu<number> …` |
+//! | work that a thread without ranges launches | the range of another thread around the call, said by an attribute |
 //! | overhead | `counters` named `cupti_overhead: …`, in nanoseconds |
 //! | NVTX ranges and marks | `bricks` of kind `function`; categories that have a name are their category |
 //! | readings of the clocks | `clock_pairs` |
@@ -34,6 +38,7 @@ mod facts;
 mod graph_edges;
 mod graphs;
 mod host_rows;
+mod inferred;
 mod pools;
 mod range_pairs;
 mod spool_reader;

@@ -8,7 +8,7 @@ use crate::cache::{cache_folder, read_found, replace_found};
 use trueno_format::Error;
 
 /// Raised when the kernels or what is made of their times change.
-pub(super) const CODE_VERSION: u32 = 1;
+pub(super) const CODE_VERSION: u32 = 2;
 
 impl GpuCeilings {
     /// File of a device's ceilings, in `$XDG_CACHE_HOME/trueno-record`, else `~/.cache/trueno-record`.

@@ -42,7 +42,7 @@ fn ceilings_kept_for_the_device_are_in_its_runs() {
         })
     };
     let kept = json!({
-        "code_version": 1,
+        "code_version": 2,
         "gpu": {
             "number": 5, "name": "Fake H100", "uuid": UUID, "compute_capability": "9.0", "multiprocessors": 132,
             "l2_bytes": 52_428_800, "memory_bytes": 85_899_345_920u64, "highest_clock_hz": 1_980_000_000

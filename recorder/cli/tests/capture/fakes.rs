@@ -12,6 +12,10 @@ use trueno_testing::{Table, compile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cupti {
     New,
+    /// As 13.4: no stream is 0, and functions of the host have records.
+    Latest,
+    /// Ends the process that asks its version.
+    Crashes,
     /// As 12.4: shorter records, fewer functions.
     Middle,
     /// As 12.0: also without records of events.
@@ -26,6 +30,8 @@ impl Cupti {
     fn folder(self) -> &'static str {
         match self {
             Self::New => "new",
+            Self::Latest => "latest",
+            Self::Crashes => "crashes",
             Self::Middle => "middle",
             Self::Old => "old",
             Self::Ancient => "ancient",
@@ -59,6 +65,8 @@ pub fn fakes() -> Option<&'static Path> {
             &["-Wno-unused-function"],
         );
         library("cupti.c", "libcupti.so.13", "new", &[]);
+        library("cupti.c", "libcupti.so.13", "latest", &["-DLATEST"]);
+        library("cupti.c", "libcupti.so.13", "crashes", &["-DCRASHES"]);
         library("cupti.c", "libcupti.so.12", "old", &["-DOLDER"]);
         let middle = ["-DOLDER", "-DEVENTS"];
         library("cupti.c", "libcupti.so.12", "middle", &middle);

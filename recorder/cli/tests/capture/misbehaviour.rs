@@ -28,6 +28,68 @@ fn another_profiler_that_takes_over_is_named() {
     assert_eq!(strict.output.status.code(), Some(1), "{}", strict.said());
 }
 
+/// None of our buffers is out when it takes over, so none is missing at the end.
+#[test]
+fn another_profiler_that_takes_over_between_buffers_is_seen() {
+    let words = "init launch:a:7:1:60 sync written:60 takeover launch:b:7:1:60 sync";
+    let Some(recording) = record_with(Cupti::New, "", "--flush-ms 5", words) else {
+        return;
+    };
+    let (launched, recorded) = recording.launched_and_recorded();
+    assert!(recorded.len() < launched.len());
+    let problems = recording.table("diagnostics");
+    let codes = problems.texts("code");
+    let said = ["records_taken_over", "buffers_not_returned"];
+    assert!(
+        said.iter().any(|code| codes.contains(&Some(code))),
+        "{}",
+        recording.said()
+    );
+    // Calls of ours, by which that is seen, are no rows.
+    let whole = record_with(Cupti::New, "", "", "init launch:a:7:1:60 sync").unwrap();
+    let codes = whole.table("diagnostics");
+    assert!(
+        !codes.texts("code").contains(&Some("records_taken_over")),
+        "{}",
+        whole.said()
+    );
+    assert_eq!(whole.table("threads").rows, 1);
+    let calls = whole.table("calls");
+    let synchronized = calls
+        .texts("name")
+        .into_iter()
+        .filter(|name| *name == Some("cuCtxSynchronize"));
+    assert_eq!(synchronized.count(), 1, "the program's own");
+}
+
+/// CUPTI gives a buffer back when all work in it is over. What was launched before a kill stays in it.
+#[test]
+fn work_behind_a_kernel_that_still_runs_comes_when_it_is_over() {
+    let words = "init launch:short:7:1:20 launch:long:8:300000:1 sleep:50 launch:short:7:1:20 sync";
+    let Some(recording) = record_with(Cupti::New, "", "--flush-ms 5", words) else {
+        return;
+    };
+    let (launched, recorded) = recording.launched_and_recorded();
+    assert_eq!(launched, recorded);
+    assert_eq!(
+        recording.capture().invalid.len(),
+        0,
+        "{:?}",
+        recording.capture().invalid
+    );
+    let killed = record_with(
+        Cupti::New,
+        "",
+        "--flush-ms 5",
+        "init launch:long:8:60000000:1 launch:short:7:1:20 sleep:200 raise:9",
+    )
+    .unwrap();
+    assert!(
+        !killed.path().join("kernels").exists(),
+        "they lay behind it"
+    );
+}
+
 #[test]
 fn dropped_records_are_counted_exactly() {
     let Some(recording) = record_with(Cupti::New, "drop", "", WORDS) else {

@@ -1,6 +1,6 @@
-//! Ranges that a program states through NVTX; no driver and no CUPTI is needed.
+//! Ranges that a program states through NVTX; without work of a device no driver and no CUPTI is needed.
 
-use crate::fakes::{Cupti, record_with};
+use crate::fakes::{Cupti, record, record_with};
 
 fn ranges(words: &str) -> Option<crate::fakes::Recording> {
     record_with(Cupti::None, "", "--ranges-only", words)
@@ -62,4 +62,64 @@ fn domains_categories_registered_and_wide_texts_have_their_names() {
     assert_eq!(bricks.number("parent", second), None);
     let threads = recording.table("threads");
     assert_eq!(threads.texts("name"), [Some("worker")]);
+}
+
+/// Autograd launches from a thread of its own, while the step waits for it.
+#[test]
+fn work_of_a_thread_without_ranges_is_counted_to_the_step_around_it_and_said() {
+    let words = "init push:step launch:forward:7:1:2 helper:3 pop helper:2 sync";
+    let Some(recording) = record(words) else {
+        return;
+    };
+    let (bricks, kernels) = (recording.table("bricks"), recording.table("kernels"));
+    assert_eq!(bricks.rows, 1, "no range is made up");
+    let step = bricks.number("id", bricks.named("step"));
+    let count = |name: &str, brick| {
+        let rows = kernels
+            .texts("name")
+            .into_iter()
+            .zip(kernels.numbers("brick"));
+        rows.filter(|row| *row == (Some(name), brick)).count()
+    };
+    assert_eq!(count("forward", step), 2);
+    assert_eq!(count("backward", step), 3);
+    assert_eq!(
+        count("backward", None),
+        2,
+        "behind the step, nothing encloses them"
+    );
+    // Each says that it is inferred, and calls keep what they are.
+    let attributes = recording.table("attributes");
+    assert_eq!(attributes.texts("name"), [Some("brick_inferred"); 3]);
+    let calls = recording.table("calls");
+    let in_step = calls
+        .numbers("brick")
+        .into_iter()
+        .filter(|brick| *brick == step);
+    assert_eq!(in_step.count(), 2);
+    let said = &recording.run().values["ranges.inferred"];
+    assert!(said.starts_with("3 rows of work"), "{said}");
+}
+
+/// `emit_nvtx` gives a forward operator and the backward one of its node the same number.
+#[test]
+fn operators_of_one_node_are_joined_by_their_sequence_number() {
+    let words =
+        "init push:mm,~seq~=~5,~op_id~=~1 launch:mm:7:1:1 pop autograd:MmBackward0,~seq~=~5 sync";
+    let Some(recording) = record(words) else {
+        return;
+    };
+    let (bricks, edges) = (recording.table("bricks"), recording.table("edges"));
+    let forward = bricks.number("id", bricks.named("mm, seq = 5, op_id = 1"));
+    let backward = bricks.number("id", bricks.named("MmBackward0, seq = 5"));
+    let mut rows = edges
+        .texts("kind")
+        .into_iter()
+        .zip(edges.numbers("from"))
+        .zip(edges.numbers("to"));
+    assert!(rows.any(|row| row == ((Some("depends_on"), forward), backward)));
+    assert!(
+        !recording.path().join("attributes").exists(),
+        "its work lies in a range of its thread"
+    );
 }

@@ -40,6 +40,7 @@ pub fn api() -> Api {
         event_elapsed,
         event_destroy,
         error_text,
+        part_uuid: Some(part_uuid),
     }
 }
 
@@ -71,12 +72,18 @@ unsafe extern "C" fn device_uuid(uuid: *mut [u8; 16], _: c_int) -> c_int {
     0
 }
 
+unsafe extern "C" fn part_uuid(uuid: *mut [u8; 16], _: c_int) -> c_int {
+    let first = if state().is_part { 0x40 } else { 0 };
+    unsafe { *uuid = std::array::from_fn(|at| first + at as u8) };
+    0
+}
+
 unsafe extern "C" fn device_attribute(value: *mut c_int, which: c_int, _: c_int) -> c_int {
     let found = match which {
         attribute::MULTIPROCESSORS => 2,
         attribute::L2_BYTES => 1 << 20,
-        attribute::MAJOR => 9,
-        attribute::MINOR => 0,
+        attribute::MAJOR => state().capability as c_int / 10,
+        attribute::MINOR => state().capability as c_int % 10,
         attribute::CLOCK_KHZ => 1_980_000,
         _ => return 1,
     };
@@ -109,7 +116,10 @@ unsafe extern "C" fn load(module: *mut *mut c_void, image: *const c_void) -> c_i
     let text = unsafe { CStr::from_ptr(image.cast()) }.to_str().unwrap();
     // Those with tensor cores are not executed, and only their names matter.
     let mut state = state();
-    state.modules.push(Arc::new(Module::parse_known(text)));
+    let text = state
+        .replaced
+        .map_or_else(|| text.to_owned(), |(from, to)| text.replace(from, to));
+    state.modules.push(Arc::new(Module::parse_known(&text)));
     unsafe { *module = state.modules.len() as *mut c_void };
     0
 }

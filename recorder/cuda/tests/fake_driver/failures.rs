@@ -42,10 +42,30 @@ fn a_driver_that_is_too_old_is_refused_by_the_function_it_lacks() {
         module_path!(),
         "::a_driver_that_is_too_old_is_refused_by_the_function_it_lacks"
     );
-    fake::on_fake(test, "old", &[], || {
+    fake::on_fake(test, "ancient", &[], || {
         let said = refused(0).to_string();
-        assert!(said.contains("cuEventElapsedTime_v2"), "{said}");
+        assert!(said.contains("cuMemAllocAsync"), "{said}");
         assert!(said.contains("libcuda.so"), "{said}");
+    });
+}
+
+/// That of CUDA 12.0 has no `cuEventElapsedTime_v2`, which cudarc's versions from 13.0 on would call.
+#[test]
+fn an_older_driver_gives_times_whatever_version_was_chosen() {
+    let test = concat!(
+        module_path!(),
+        "::an_older_driver_gives_times_whatever_version_was_chosen"
+    );
+    fake::on_fake(test, "old", &[], || {
+        let (_folder, path) = folder();
+        let mut rig = Rig::new(&path, SyncMode::Deferred);
+        rig.spin(200_000);
+        rig.rec.clone().finish().unwrap();
+        let kernels = table(&path, "kernels");
+        assert_eq!(kernels.texts("timing"), [Some("device")]);
+        assert!(kernels.number("dur_ns", 0) >= Some(200_000));
+        assert_eq!(fake::calls("cuEventElapsedTime_v2"), 0);
+        assert!(fake::calls("cuEventElapsedTime") > 0);
     });
 }
 

@@ -44,7 +44,7 @@ fn build(folder: &Path, options: &[&str]) {
     symlink("libcuda.so.1", folder.join("libcuda.so")).unwrap();
 }
 
-/// Folders `new` and `old` with a driver each. `None`: there is no C compiler here, which is said.
+/// Folders `new`, `old` and `ancient` with a driver each. `None`: there is no C compiler here, which is said.
 pub fn drivers() -> Option<&'static Path> {
     static DRIVERS: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let built = DRIVERS.get_or_init(|| {
@@ -54,6 +54,7 @@ pub fn drivers() -> Option<&'static Path> {
         let folder = tempfile::tempdir().unwrap();
         build(&folder.path().join("new"), &[]);
         build(&folder.path().join("old"), &["-DOLD_DRIVER"]);
+        build(&folder.path().join("ancient"), &["-DANCIENT_DRIVER"]);
         Some(folder)
     });
     built.as_ref().map(tempfile::TempDir::path)

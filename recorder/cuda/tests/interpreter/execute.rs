@@ -1,10 +1,12 @@
 //! Semantics of instructions.
 
+use super::matrix;
 use super::memory::Memory;
 use super::parse::{Compare, Instruction, Kernel, Module, Operand, Operation, Special};
 use super::value::{Class, Type};
 
 const WARP: usize = 32;
+const SHARED_BYTES: usize = 48 << 10;
 /// More than this of one thread is an endless loop.
 const MAX_STEPS: u64 = 1 << 32;
 
@@ -33,27 +35,21 @@ impl Module {
         assert!((threads as usize).is_multiple_of(WARP));
         for nth in 0..blocks {
             let block = if backwards { blocks - 1 - nth } else { nth };
-            for warp in 0..threads / WARP as u32 {
-                let lane = |lane| Thread {
-                    next: 0,
-                    registers: vec![0; kernel.registers],
-                    special: [warp * WARP as u32 + lane, threads, block, blocks],
-                    steps: 0,
-                };
-                run_warp(
-                    kernel,
-                    (0..WARP as u32).map(lane).collect(),
-                    &parameters,
-                    memory,
-                );
-            }
+            let thread = |thread| Thread {
+                next: 0,
+                registers: vec![0; kernel.registers],
+                special: [thread, threads, block, blocks],
+                steps: 0,
+            };
+            let threads: Vec<Thread> = (0..threads).map(thread).collect();
+            run_block(kernel, threads, &parameters, memory);
         }
     }
 }
 
-struct Thread {
+pub(super) struct Thread {
     next: usize,
-    registers: Vec<u64>,
+    pub registers: Vec<u64>,
     special: [u32; 4],
     steps: u64,
 }
@@ -61,23 +57,60 @@ struct Thread {
 /// A reason for which a thread stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// Before this instruction, until the others have come.
-    Shuffle(usize),
+    /// Before this instruction, until the others of its warp have come.
+    Warp(usize),
+    /// Likewise, of its block.
+    Block(usize),
     End,
 }
 
-fn run_warp(kernel: &Kernel, mut threads: Vec<Thread>, parameters: &[u8], memory: &mut Memory) {
+fn run_block(kernel: &Kernel, mut threads: Vec<Thread>, parameters: &[u8], memory: &mut Memory) {
+    let mut shared = vec![0; SHARED_BYTES];
+    loop {
+        let warps = threads.chunks_mut(WARP);
+        let stops: Vec<Stop> = warps
+            .map(|warp| run_warp(kernel, warp, parameters, memory, &mut shared))
+            .collect();
+        assert!(
+            stops.iter().all(|stop| *stop == stops[0]),
+            "not all warps of the block come to one place: {stops:?}"
+        );
+        let Stop::Block(at) = stops[0] else {
+            return;
+        };
+        let instruction = &kernel.code[at];
+        if let Operation::Wgmma(shape) = instruction.operation {
+            let Operand::Vector(sums) = &instruction.operands[0] else {
+                panic!("{}", instruction.text);
+            };
+            let [a, b] = [1, 2].map(|nth| threads[0].value(&instruction.operands[nth]));
+            matrix::wgmma(shape, &mut threads, sums, a, b, &shared);
+        }
+        for thread in &mut threads {
+            thread.next += 1;
+        }
+    }
+}
+
+/// Runs a warp until it waits for others of its block, or ends.
+fn run_warp(
+    kernel: &Kernel,
+    threads: &mut [Thread],
+    parameters: &[u8],
+    memory: &mut Memory,
+    shared: &mut [u8],
+) -> Stop {
     loop {
         let stops: Vec<Stop> = threads
             .iter_mut()
-            .map(|thread| thread.run(kernel, parameters, memory))
+            .map(|thread| thread.run(kernel, parameters, memory, shared))
             .collect();
-        let Stop::Shuffle(at) = stops[0] else {
+        let Stop::Warp(at) = stops[0] else {
             assert!(
-                stops.iter().all(|stop| *stop == Stop::End),
+                stops.iter().all(|stop| *stop == stops[0]),
                 "threads of a warp wait for one that has ended"
             );
-            return;
+            return stops[0];
         };
         let instruction = &kernel.code[at];
         assert!(
@@ -85,7 +118,19 @@ fn run_warp(kernel: &Kernel, mut threads: Vec<Thread>, parameters: &[u8], memory
             "{}: not all threads of the warp come here: {stops:?}",
             instruction.text
         );
-        shuffle(instruction, &mut threads);
+        if let Operation::Mma(shape) = instruction.operation {
+            let mut vectors = instruction.operands.iter().map(|operand| match operand {
+                Operand::Vector(registers) => registers.as_slice(),
+                _ => panic!("{}", instruction.text),
+            });
+            let vectors: [&[usize]; 4] = std::array::from_fn(|_| vectors.next().unwrap());
+            matrix::mma(shape, threads, vectors);
+            for thread in threads.iter_mut() {
+                thread.next += 1;
+            }
+        } else {
+            shuffle(instruction, threads);
+        }
     }
 }
 
@@ -115,7 +160,13 @@ fn shuffle(instruction: &Instruction, threads: &mut [Thread]) {
 }
 
 impl Thread {
-    fn run(&mut self, kernel: &Kernel, parameters: &[u8], memory: &mut Memory) -> Stop {
+    fn run(
+        &mut self,
+        kernel: &Kernel,
+        parameters: &[u8],
+        memory: &mut Memory,
+        shared: &mut [u8],
+    ) -> Stop {
         while let Some(instruction) = kernel.code.get(self.next) {
             self.steps += 1;
             assert!(self.steps < MAX_STEPS, "an endless loop");
@@ -130,7 +181,25 @@ impl Thread {
                     self.next = kernel.code.len();
                     return Stop::End;
                 }
-                Operation::ShuffleDown => return Stop::Shuffle(self.next),
+                Operation::ShuffleDown | Operation::Mma(_) => return Stop::Warp(self.next),
+                Operation::Wgmma(_) | Operation::Barrier => return Stop::Block(self.next),
+                Operation::Nothing => self.next += 1,
+                Operation::LoadShared(of) => {
+                    let at = self.address(&instruction.operands[1]) as usize;
+                    let mut word = [0; 8];
+                    word[..of.bytes()].copy_from_slice(&shared[at..at + of.bytes()]);
+                    self.set(
+                        &instruction.operands[0],
+                        of.widened(u64::from_le_bytes(word)),
+                    );
+                    self.next += 1;
+                }
+                Operation::StoreShared(of) => {
+                    let at = self.address(&instruction.operands[0]) as usize;
+                    let word = self.value(&instruction.operands[1]).to_le_bytes();
+                    shared[at..at + of.bytes()].copy_from_slice(&word[..of.bytes()]);
+                    self.next += 1;
+                }
                 Operation::Branch => match instruction.operands[0] {
                     Operand::Label(to) => self.next = to,
                     _ => panic!("{}", instruction.text),
@@ -228,6 +297,10 @@ impl Thread {
                     f32::from_bits(operand(3) as u32),
                 )),
             }),
+            Operation::Insert => {
+                let (at, mask) = (operand(3), (1 << operand(4)) - 1);
+                operand(2) & !(mask << at) & 0xffff_ffff | (operand(1) & mask) << at
+            }
             Operation::Not(of) => of.cut(!operand(1)),
             Operation::Neg(of) => of.cut(operand(1).wrapping_neg()),
             other => binary(other, operand(1), operand(2), &instruction.text),

@@ -7,6 +7,7 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 mod execute;
+mod matrix;
 mod memory;
 mod parse;
 mod value;

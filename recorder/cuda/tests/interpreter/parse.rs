@@ -55,6 +55,8 @@ pub enum Operation {
     Neg(Type),
     ShiftLeft(Type),
     ShiftRight(Type),
+    /// Bits of one word in the midst of another.
+    Insert,
     Min(Type),
     Max(Type),
     Set(Compare, Type),
@@ -68,9 +70,82 @@ pub enum Operation {
     Load(Type),
     LoadParameter(Type),
     Store(Type),
+    LoadShared(Type),
+    StoreShared(Type),
     ShuffleDown,
+    /// Of a warp, with tensor cores.
+    Mma(Shape),
+    /// Of four warps, with operands in shared memory.
+    Wgmma(Shape),
+    Barrier,
+    /// What has no effect where everything happens in order.
+    Nothing,
     Branch,
     Return,
+}
+
+/// A product of matrices: rows, columns, depth, and the types of its elements and sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    pub m: usize,
+    pub n: usize,
+    pub k: usize,
+    pub element: Element,
+    pub sum: Element,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Element {
+    Bf16,
+    F16,
+    Tf32,
+    E4m3,
+    S8,
+    F32,
+    F64,
+    S32,
+}
+
+impl Element {
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text {
+            "bf16" => Self::Bf16,
+            "f16" => Self::F16,
+            "tf32" => Self::Tf32,
+            "e4m3" => Self::E4m3,
+            "s8" => Self::S8,
+            "f32" => Self::F32,
+            "f64" => Self::F64,
+            "s32" => Self::S32,
+            _ => return None,
+        })
+    }
+}
+
+impl Shape {
+    fn parse(name: &str) -> Self {
+        let parts: Vec<&str> = name.split('.').collect();
+        let size = parts
+            .iter()
+            .find(|part| part.starts_with('m') && part.ends_with(|c: char| c.is_ascii_digit()));
+        let size = size.expect("a shape").trim_start_matches('m');
+        let (m, rest) = size.split_once('n').expect("columns");
+        let (n, k) = rest.split_once('k').expect("a depth");
+        let [m, n, k] = [m, n, k].map(|number| number.parse().expect("a number"));
+        // The sums' type, then those of the operands.
+        let types: Vec<Element> = parts
+            .iter()
+            .filter_map(|part| Element::parse(part))
+            .collect();
+        assert_eq!(types[1], types[2], "{name}");
+        Self {
+            m,
+            n,
+            k,
+            element: types[1],
+            sum: types[0],
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +177,7 @@ impl Module {
 
     /// Also a text with instructions that are not known here: its kernels have names and parameters, and do nothing.
     pub fn parse_known(text: &str) -> Self {
-        let unknown = ["mma.sync", "%clock64", ".shared"];
+        let unknown = ["tcgen05", "%clock64"];
         Self::with(text, !unknown.iter().any(|word| text.contains(word)))
     }
 
@@ -275,6 +350,10 @@ impl Reader {
             "%nctaid.x" => return Operand::Special(Special::BlocksX),
             _ => {}
         }
+        // The one array in shared memory that a kernel has, at the start of it.
+        if text.starts_with("_ZZ") {
+            return Operand::Number(0);
+        }
         if text.starts_with('%') {
             return Operand::Register(self.register(text));
         }
@@ -297,6 +376,12 @@ impl Reader {
 }
 
 fn operation(name: &str) -> Operation {
+    if name.starts_with("mma.sync.aligned.") {
+        return Operation::Mma(Shape::parse(name));
+    }
+    if name.starts_with("wgmma.mma_async.sync.aligned.") {
+        return Operation::Wgmma(Shape::parse(name));
+    }
     let parts: Vec<&str> = name.split('.').collect();
     let types: Vec<Type> = parts[1..]
         .iter()
@@ -321,6 +406,7 @@ fn operation(name: &str) -> Operation {
         "xor" => typed(Operation::Xor),
         "not" => typed(Operation::Not),
         "neg" => typed(Operation::Neg),
+        "bfi" if name == "bfi.b32" => Operation::Insert,
         "shl" => typed(Operation::ShiftLeft),
         "shr" => typed(Operation::ShiftRight),
         "min" => typed(Operation::Min),
@@ -345,6 +431,10 @@ fn operation(name: &str) -> Operation {
         },
         "cvta" => Operation::Global,
         "ld" if has("param") => typed(Operation::LoadParameter),
+        "ld" if has("shared") => typed(Operation::LoadShared),
+        "st" if has("shared") => typed(Operation::StoreShared),
+        "bar" if has("sync") => Operation::Barrier,
+        "wgmma" | "fence" => Operation::Nothing,
         "ld" if has("global") => typed(Operation::Load),
         "st" if has("global") => typed(Operation::Store),
         "shfl" if name == "shfl.sync.down.b32" => Operation::ShuffleDown,

@@ -80,7 +80,7 @@ impl Type {
 }
 
 /// By the definition of binary16.
-fn half(bits: u16) -> f64 {
+pub(super) fn half(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let magnitude = match exponent {
         0 => fraction * 2f64.powi(-24),

@@ -6,12 +6,16 @@ use super::error::{self, DriverError};
 use super::loader::Driver;
 
 macro_rules! functions {
-    ($($name:ident $symbol:literal ($($argument:ty),*);)*) => {
+    (
+        required: { $($name:ident $symbol:literal ($($argument:ty),*);)* }
+        optional: { $($later:ident $later_symbol:literal ($($later_argument:ty),*);)* }
+    ) => {
         /// The functions. All return 0 when they did what they are for.
         #[derive(Clone, Copy, Debug)]
         #[allow(non_snake_case, reason = "as above")]
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
+            $(pub $later: Option<unsafe extern "C" fn($($later_argument),*) -> c_int>,)*
         }
 
         impl Api {
@@ -20,6 +24,11 @@ macro_rules! functions {
                 Ok(Self {$(
                     // SAFETY: the driver's API has a function of this name and type.
                     $name: unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($argument),*) -> c_int>($name.as_ptr()) },
+                )*$(
+                    $later: driver.function($later_symbol).ok().map(|address| {
+                        // SAFETY: as above.
+                        unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($later_argument),*) -> c_int>(address.as_ptr()) }
+                    }),
                 )*})
             }
         }
@@ -27,6 +36,7 @@ macro_rules! functions {
 }
 
 functions! {
+    required: {
     init c"cuInit" (c_uint);
     device_count c"cuDeviceGetCount" (*mut c_int);
     device c"cuDeviceGet" (*mut c_int, c_int);
@@ -57,6 +67,10 @@ functions! {
     event_elapsed c"cuEventElapsedTime" (*mut f32, *mut c_void, *mut c_void);
     event_destroy c"cuEventDestroy_v2" (*mut c_void);
     error_text c"cuGetErrorString" (c_int, *mut *const c_char);
+    }
+    optional: {
+    part_uuid c"cuDeviceGetUuid_v2" (*mut [u8; 16], c_int);
+    }
 }
 
 impl Api {

@@ -13,6 +13,8 @@ pub mod attribute {
     /// Highest clock of the processors, in kHz.
     pub const CLOCK_KHZ: i32 = 13;
     pub const MULTIPROCESSORS: i32 = 16;
+    /// Bits of the memory bus.
+    pub const BUS_BITS: i32 = 37;
     /// Bytes of the L2 cache.
     pub const L2_BYTES: i32 = 38;
     /// Compute capability, before the point.
@@ -23,7 +25,16 @@ pub mod attribute {
 
 /// A device's UUID as NVIDIA's tools print it: `GPU-8a3c...`.
 pub fn uuid_text(bytes: &[u8; 16]) -> String {
-    let mut text = "GPU".to_owned();
+    text_of("GPU", bytes)
+}
+
+/// The UUID of a part of a device: `MIG-8a3c...`.
+pub fn mig_uuid_text(bytes: &[u8; 16]) -> String {
+    text_of("MIG", bytes)
+}
+
+fn text_of(prefix: &str, bytes: &[u8; 16]) -> String {
+    let mut text = prefix.to_owned();
     for (at, byte) in bytes.iter().enumerate() {
         if matches!(at, 0 | 4 | 6 | 8 | 10) {
             text.push('-');
@@ -81,16 +92,27 @@ impl Device {
         Ok(super::loader::text(&name))
     }
 
-    /// As NVIDIA's tools print it: `GPU-8a3c...`.
+    /// As NVIDIA's tools print it: `GPU-8a3c...`; of a part of a device (MIG) `MIG-...`.
     ///
     /// # Errors
     /// In the driver's words.
     pub fn uuid(&self) -> Result<String, DriverError> {
-        let mut bytes = [0u8; 16];
+        let mut whole = [0u8; 16];
         // SAFETY: valid for the write.
-        let code = unsafe { (self.api.device_uuid)(&mut bytes, self.handle) };
+        let code = unsafe { (self.api.device_uuid)(&mut whole, self.handle) };
         self.api.done("cuDeviceGetUuid", code)?;
-        Ok(uuid_text(&bytes))
+        // The first version gives a part the id of the whole device.
+        let mut own = whole;
+        if let Some(part_uuid) = self.api.part_uuid {
+            // SAFETY: as above.
+            let code = unsafe { part_uuid(&mut own, self.handle) };
+            self.api.done("cuDeviceGetUuid_v2", code)?;
+        }
+        Ok(if own == whole {
+            uuid_text(&whole)
+        } else {
+            mig_uuid_text(&own)
+        })
     }
 
     /// One of [`attribute`]; `None`: the driver does not know it.
@@ -165,6 +187,17 @@ impl Context {
         // SAFETY: valid for the write; it was pushed above.
         unsafe { (api.pop)(&mut was) };
         api.done(function, code)
+    }
+
+    /// Runs what needs this context current on the thread, and puts back what was.
+    ///
+    /// # Errors
+    /// In the driver's words: the context cannot be made current.
+    pub fn with_current(&self, run: impl FnOnce()) -> Result<(), DriverError> {
+        self.within("cuCtxPopCurrent", |_| {
+            run();
+            0
+        })
     }
 
     /// Compiles a text of PTX for the device.

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use super::api::{Cupti, Refused};
-use crate::kind::KINDS;
+use crate::kind::{KINDS, LATER_KINDS};
 use crate::walk::Sizes;
 
 /// Words of 8 bytes: more than two of the longest record known.
@@ -15,7 +15,7 @@ const WORDS: usize = 512;
 /// The library has no such function.
 pub fn record_sizes(cupti: &Cupti) -> Result<Sizes, Refused> {
     let mut sizes = Vec::new();
-    for kind in KINDS {
+    for kind in KINDS.iter().chain(LATER_KINDS) {
         match size_of_kind(cupti, kind.number) {
             Ok(Some(bytes)) => sizes.push((kind.number, bytes)),
             Ok(None) | Err(Refused::Code(..)) => {}

@@ -210,7 +210,7 @@ declare::tables! {
     () {
         device: Text, PlaceName, "cpu or gpu:<number>";
         kind: Text, Identity, "compute or bandwidth";
-        level: Option<Text>, Identity, "L1, L2, L3, DRAM, or an instruction set: scalar, sse2, avx2, avx512, neon; of a GPU L2, DRAM, shared, cuda_cores, tensor_mma_sync";
+        level: Option<Text>, Identity, "L1, L2, L3, DRAM, or an instruction set: scalar, sse2, avx2, avx512, neon; of a GPU L2, DRAM, shared, cuda_cores, tensor_mma_sync, tensor_wgmma, tensor_tcgen05, cublas";
         precision: Option<Text>, Identity, "f32, f64, i8, ...";
         threads: Option<u32>, Identity, "threads it was measured with";
         value: f64, Measured, "the ceiling; if measured, the rate that several measurements reached; see source";

@@ -12,6 +12,7 @@ use super::ceilings::CeilingsOfDevice;
 use super::clocks;
 use super::facts;
 use super::graph_edges::Node;
+use super::inferred::Inferred;
 use super::spool_reader::{Domain, Spool};
 use crate::Error;
 use crate::cuda::call_kind::without_version;
@@ -31,6 +32,10 @@ pub struct Build {
     origin: i64,
     pub launches: Launches,
     streams: Streams,
+    /// Ranges of other threads that calls are counted to.
+    pub(super) inferred: Inferred,
+    pub(super) inferred_rows: u64,
+    /// Rows that nodes of replayed graphs became.
     pub nodes: Vec<Node>,
     /// Rows of `threads` by OS thread id, in order of their first event.
     threads: BTreeMap<u32, Thread>,
@@ -48,8 +53,9 @@ struct Thread {
     start: i64,
 }
 
-/// CUPTI's number for no stream.
+/// CUPTI's number where no stream is meant, and the version since which it is 0.
 const NO_STREAM: u32 = u32::MAX;
+const ZERO_IS_NO_STREAM: u32 = 130_200;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
@@ -70,6 +76,8 @@ pub fn build(
         from,
         launches: Launches::default(),
         streams: Streams::default(),
+        inferred: Inferred::default(),
+        inferred_rows: 0,
         nodes: Vec::new(),
         threads: BTreeMap::new(),
         last_id: 0,
@@ -81,6 +89,7 @@ pub fn build(
     build.number_threads();
     build.host_rows()?;
     build.device_rows()?;
+    build.say_inferred();
     clocks::write(&mut build)?;
     facts::write(&mut build)?;
     super::ceilings::write(&mut build, ceilings)?;
@@ -161,7 +170,10 @@ impl Build {
             device,
             stream,
         };
-        (stream.stream != NO_STREAM).then(|| self.streams.number(stream))
+        let cupti = self.from.facts.cupti.as_ref();
+        let is_zero_none = cupti.is_some_and(|cupti| cupti.version >= ZERO_IS_NO_STREAM);
+        let is_none = stream.stream == NO_STREAM || (is_zero_none && stream.stream == 0);
+        (!is_none).then(|| self.streams.number(stream))
     }
 
     pub fn device_of(&self, context: u32) -> Option<u32> {
@@ -175,6 +187,11 @@ impl Build {
             1 => self.from.devices.keys().next().copied(),
             _ => None,
         })
+    }
+
+    /// The row of a thread that calls or ranges are of.
+    pub fn known_thread(&self, os: u32) -> Option<u32> {
+        self.threads.get(&os).map(|row| row.number)
     }
 
     pub fn thread(&self, os: u32) -> u32 {
@@ -211,7 +228,10 @@ impl Build {
             .ranges
             .iter()
             .map(|event| (event.thread, event.realtime_ns));
-        for (thread, at) in calls.chain(ranges) {
+        let time = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
+        let functions = self.from.host_functions.iter();
+        let functions = functions.map(|of| (of.thread, time(of.start)));
+        for (thread, at) in calls.chain(ranges).chain(functions) {
             let known = first.entry(thread).or_insert(at);
             *known = at.min(*known);
         }

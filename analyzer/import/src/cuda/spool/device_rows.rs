@@ -94,9 +94,10 @@ impl Build {
             Some(name) => name.to_owned(),
             None => "kernel without a name".to_owned(),
         };
+        let stated = launch.and_then(|launch| launch.brick());
         let row = KernelRow {
             id,
-            brick: launch.and_then(|launch| launch.brick()),
+            brick: self.brick_of(stated, kernel.correlation, id)?,
             name: self.text(&name),
             backend: Some(self.text("cuda")),
             thread: launch.map(|launch| launch.thread),
@@ -162,9 +163,10 @@ impl Build {
         let id = self.id();
         let launch = self.launch(transfer.correlation);
         let stream = self.stream(Some(transfer.device), transfer.context, transfer.stream);
+        let stated = launch.and_then(|launch| launch.brick());
         let row = TransferRow {
             id,
-            brick: launch.and_then(|launch| launch.brick()),
+            brick: self.brick_of(stated, transfer.correlation, id)?,
             direction: self.text(transfer.direction.name()),
             bytes: Some(transfer.bytes),
             src_kind: self.maybe(transfer.src_kind.map(MemoryKind::name)),
@@ -303,7 +305,25 @@ impl Build {
         Ok(())
     }
 
+    /// Says which contexts have a part of their device only.
+    fn green_contexts(&mut self) {
+        let contexts: Vec<_> = self.from.contexts.values().copied().collect();
+        for context in contexts {
+            if context.is_green.unwrap_or(0) == 0 {
+                continue;
+            }
+            let own = context.multiprocessors.unwrap_or(0);
+            let device = self.from.devices.get(&context.device);
+            let all = device.map_or(String::new(), |of| format!(" of {}", of.multiprocessors));
+            let parent = context.parent.unwrap_or(0);
+            let said = format!("green: {own}{all} multiprocessors, part of context {parent}");
+            let key = format!("gpu{}.context.{}", context.device, context.context);
+            self.into.run().values.insert(key, said);
+        }
+    }
+
     fn stream_rows(&mut self) -> Result<(), Error> {
+        self.green_contexts();
         let streams: Vec<_> = self.from.streams.values().copied().collect();
         for stream in streams {
             let device = self.device_of(stream.context);

@@ -114,10 +114,11 @@ fn in_words(device: &Device, from: &Spool) -> String {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let part = if device.is_mig.unwrap_or(0) != 0 {
-        ", a part of a device (MIG)"
+    let part = if device.is_mig.unwrap_or(0) == 0 {
+        String::new()
     } else {
-        ""
+        let own = device.own_uuid().unwrap_or_else(|| "not known".to_owned());
+        format!(", a part of a device (MIG), uuid of the part {own}")
     };
     format!(
         "gpu{}: {name}, compute capability {}.{}, {} multiprocessors, {} MiB, uuid {uuid}{part}",

@@ -23,9 +23,10 @@ impl Build {
             let id = self.id();
             let launch = self.launch(graph.correlation);
             let stream = self.stream(Some(graph.device), graph.context, graph.stream);
+            let stated = launch.and_then(|launch| launch.brick());
             let row = KernelRow {
                 id,
-                brick: launch.and_then(|launch| launch.brick()),
+                brick: self.brick_of(stated, graph.correlation, id)?,
                 name: self.text(&format!("graph {}", graph.graph)),
                 backend: Some(self.text("cuda")),
                 thread: launch.map(|launch| launch.thread),

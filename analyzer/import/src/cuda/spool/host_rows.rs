@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trueno_format::schema::{BrickRow, CallRow, CounterRow};
 
 use super::build::{Build, Interval};
+use super::inferred::{Orphan, OwnRange, sequence};
 use super::range_pairs::{Range, pair};
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -41,14 +42,18 @@ impl Build {
         }
         order.sort_by_key(|(key, _)| *key);
         let mut open: BTreeMap<u32, OpenRanges> = BTreeMap::new();
+        let (mut own, mut orphans) = (Vec::new(), Vec::new());
         for ((thread, ..), event) in order {
             let open = open.entry(thread).or_default();
             match event {
-                Event::Range(range) => self.range(range, &ranges.categories, open)?,
-                Event::Call(at) => self.call(at, open)?,
+                Event::Range(range) => own.push(self.range(range, &ranges.categories, open)?),
+                Event::Call(at) => orphans.extend(self.call(at, open)?),
             }
         }
         self.launches.sort();
+        self.infer_ranges(&own, orphans)?;
+        self.jits()?;
+        self.host_functions()?;
         self.externals()?;
         self.overheads()
     }
@@ -58,7 +63,7 @@ impl Build {
         range: Range,
         categories: &BTreeMap<(u32, u32), u32>,
         open: &mut OpenRanges,
-    ) -> Result<(), Error> {
+    ) -> Result<OwnRange, Error> {
         let id = self.id();
         let parent = open.around(range.start, range.end);
         open.push(id, range.end);
@@ -92,21 +97,30 @@ impl Build {
             ..BrickRow::default()
         };
         self.reach(interval);
-        self.add(&row)
+        self.add(&row)?;
+        Ok(OwnRange {
+            thread: range.thread,
+            start: range.start,
+            end: range.end,
+            id,
+            sequence: sequence(&name),
+        })
     }
 
-    fn call(&mut self, at: usize, open: &mut OpenRanges) -> Result<(), Error> {
+    /// Writes a call; returns it if it lies in no range.
+    fn call(&mut self, at: usize, open: &mut OpenRanges) -> Result<Option<Orphan>, Error> {
         let (domain, call) = self.from.calls[at];
         let interval = match self.interval(call.start, call.end) {
             Ok(interval) => interval,
             Err(reason) => {
                 self.not_sound("call", reason);
-                return Ok(());
+                return Ok(None);
             }
         };
         let id = self.id();
         let realtime = |time: u64| i64::try_from(time).unwrap_or(i64::MAX);
-        let brick = open.around(realtime(call.start), realtime(call.end));
+        let (start, end) = (realtime(call.start), realtime(call.end));
+        let brick = open.around(start, end);
         let thread = self.thread(call.thread);
         let name = self.function(domain, &call);
         if call.correlation != 0 {
@@ -131,7 +145,87 @@ impl Build {
             correlation: correlation(call.correlation),
             status: Some(call.status.into()),
             ..CallRow::default()
-        })
+        })?;
+        let is_orphan = brick.is_none() && call.correlation != 0;
+        Ok(is_orphan.then_some(Orphan {
+            thread: call.thread,
+            start,
+            end,
+            correlation: call.correlation,
+        }))
+    }
+
+    /// Writes what the driver compiled, inside the calls that made it compile.
+    fn jits(&mut self) -> Result<(), Error> {
+        for jit in std::mem::take(&mut self.from.jits) {
+            let interval = match self.interval(jit.start, jit.end) {
+                Ok(interval) => interval,
+                Err(reason) => {
+                    self.not_sound("jit", reason);
+                    continue;
+                }
+            };
+            let stated = jit.thread.filter(|thread| *thread != 0);
+            let stated = stated.and_then(|thread| self.known_thread(thread));
+            let launch = self.launch(jit.correlation);
+            let Some(thread) = stated.or(launch.map(|launch| launch.thread)) else {
+                self.not_sound("jit", "no call that made the driver compile");
+                continue;
+            };
+            let name = match (jit.operation, jit.entry) {
+                (1, _) => "JIT: load from the cache",
+                (2, _) => "JIT: store in the cache",
+                (3, 2) => "JIT: compile NVVM IR",
+                (3, _) => "JIT: compile PTX",
+                _ => "JIT",
+            };
+            let id = self.id();
+            let row = CallRow {
+                id,
+                brick: launch.and_then(|launch| launch.brick()),
+                name: self.text(name),
+                thread,
+                start_ns: interval.start,
+                dur_ns: interval.dur,
+                ..CallRow::default()
+            };
+            self.reach(interval);
+            self.add(&row)?;
+        }
+        Ok(())
+    }
+
+    /// Writes functions of the host that streams and graphs called, on the driver's threads.
+    fn host_functions(&mut self) -> Result<(), Error> {
+        for of in std::mem::take(&mut self.from.host_functions) {
+            let interval = match self.interval(of.start, of.end) {
+                Ok(interval) => interval,
+                Err(reason) => {
+                    self.not_sound("host function", reason);
+                    continue;
+                }
+            };
+            let id = self.id();
+            let name = if of.is_node {
+                "host function of a graph"
+            } else {
+                "host function"
+            };
+            let row = CallRow {
+                id,
+                name: self.text(name),
+                thread: self.thread(of.thread),
+                start_ns: interval.start,
+                dur_ns: interval.dur,
+                ..CallRow::default()
+            };
+            self.reach(interval);
+            self.add(&row)?;
+            if let Some(launch) = self.launch(of.correlation) {
+                self.edge(launch.call, id, "launches")?;
+            }
+        }
+        Ok(())
     }
 
     fn overheads(&mut self) -> Result<(), Error> {

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use trueno_cupti::kind;
 use trueno_cupti::record::{
-    Api, Context, CudaEvent, Device, Environment, ExternalCorrelation, GraphTrace, Kernel, Memory,
-    MemoryPool, Moved, Overhead, Record, Stream, Synchronization, decode, kind_of,
+    Api, Context, CudaEvent, Device, Environment, ExternalCorrelation, GraphTrace, Jit, Kernel,
+    Memory, MemoryPool, Moved, Overhead, Record, Stream, Synchronization, decode, kind_of,
 };
 use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEvent, Reader, read};
 
@@ -85,6 +85,16 @@ impl Transfer {
     }
 }
 
+/// A function of the host that a stream or a graph called.
+#[derive(Clone, Copy, Debug)]
+pub struct HostFunction {
+    pub correlation: u32,
+    pub thread: u32,
+    pub start: u64,
+    pub end: u64,
+    pub is_node: bool,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     Driver,
@@ -116,6 +126,8 @@ pub struct Spool {
     pub graph_clones: HashMap<u64, u64>,
     pub graph_edges: Vec<(u64, u64)>,
     pub environments: Vec<Environment>,
+    pub jits: Vec<Jit>,
+    pub host_functions: Vec<HostFunction>,
     pub contexts: BTreeMap<u32, Context>,
     pub streams: BTreeMap<(u32, u32), Stream>,
     pub devices: BTreeMap<u32, Device>,
@@ -191,6 +203,21 @@ impl Spool {
             Record::MemoryPool(pool) => self.pools.push(pool),
             Record::GraphTrace(graph) => self.graphs.push(graph),
             Record::Environment(environment) => self.environments.push(environment),
+            Record::Jit(jit) => self.jits.push(jit),
+            Record::GraphHostNode(of) => self.host_functions.push(HostFunction {
+                correlation: of.correlation,
+                thread: of.thread,
+                start: of.start,
+                end: of.end,
+                is_node: true,
+            }),
+            Record::HostLaunch(of) => self.host_functions.push(HostFunction {
+                correlation: of.correlation,
+                thread: of.thread,
+                start: of.start,
+                end: of.end,
+                is_node: false,
+            }),
             Record::Context(context) => {
                 self.contexts.insert(context.context, context);
             }

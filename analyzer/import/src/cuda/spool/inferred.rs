@@ -1,0 +1,248 @@
+//! Work that another thread launches, in no range of its own.
+//!
+//! Ranges go by thread, and autograd of PyTorch launches the backward pass from threads of its own. Such a call is counted
+//! to the innermost range of the one other thread that encloses it in time: the step that waits for it. That is inferred
+//! and not stated, so each row of work says so (attribute `brick_inferred`), and calls keep their null. Where several
+//! threads have such a range, or the launching thread states ranges itself, nothing is inferred.
+//!
+//! Ranges of operators that state a sequence number (`torch.autograd.profiler.emit_nvtx()`) are joined by it: an edge
+//! leads from the forward operator to the backward one, as in traces of PyTorch.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_format::schema::AttributeRow;
+
+use super::build::Build;
+use crate::Error;
+use crate::cuda::open_ranges::OpenRanges;
+
+/// How PyTorch names the threads of its backward pass.
+const AUTOGRAD: &str = "pt_autograd";
+/// Name of the attribute, and its value.
+const KEY: &str = "brick_inferred";
+const BY_TIME: &str = "range of another thread that encloses the launch in time";
+
+/// A range that became a row.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnRange {
+    pub thread: u32,
+    pub start: i64,
+    pub end: i64,
+    pub id: u64,
+    /// Number of a node of autograd.
+    pub sequence: Option<u64>,
+}
+
+/// A call in no range.
+#[derive(Clone, Copy, Debug)]
+pub struct Orphan {
+    pub thread: u32,
+    pub start: i64,
+    pub end: i64,
+    pub correlation: u32,
+}
+
+/// Enclosing ranges by correlation id, and what could not be told.
+#[derive(Debug, Default)]
+pub struct Inferred {
+    pub bricks: BTreeMap<u32, u64>,
+    /// Calls that ranges of several threads enclose.
+    pub ambiguous: u64,
+}
+
+/// `ranges` in order of thread and start.
+fn infer(ranges: &[OwnRange], mut orphans: Vec<Orphan>) -> Inferred {
+    orphans.sort_by_key(|orphan| orphan.start);
+    let mut found: Vec<(Option<u64>, bool)> = vec![(None, false); orphans.len()];
+    for of_thread in ranges.chunk_by(|a, b| a.thread == b.thread) {
+        let mut open = OpenRanges::default();
+        let mut next = of_thread.iter().peekable();
+        for (orphan, found) in orphans.iter().zip(&mut found) {
+            while let Some(range) = next.next_if(|range| range.start <= orphan.start) {
+                open.around(range.start, range.end);
+                open.push(range.id, range.end);
+            }
+            if let Some(id) = open.around(orphan.start, orphan.end) {
+                found.1 = found.0.is_some();
+                found.0 = Some(id);
+            }
+        }
+    }
+    let mut inferred = Inferred::default();
+    for (orphan, (brick, is_ambiguous)) in orphans.iter().zip(found) {
+        match brick {
+            Some(_) if is_ambiguous => inferred.ambiguous += 1,
+            Some(brick) => {
+                inferred.bricks.insert(orphan.correlation, brick);
+            }
+            None => {}
+        }
+    }
+    inferred
+}
+
+/// Number of a node of autograd in the text of a range.
+pub fn sequence(text: &str) -> Option<u64> {
+    let (_, behind) = text.split_once(", seq = ")?;
+    behind.split(',').next()?.trim().parse().ok()
+}
+
+impl Build {
+    fn is_autograd(&self, thread: u32) -> bool {
+        let name = self.from.threads.get(&thread);
+        name.is_some_and(|name| name.starts_with(AUTOGRAD))
+    }
+
+    /// Ranges in order of thread and start; calls that launch work.
+    pub(super) fn infer_ranges(
+        &mut self,
+        ranges: &[OwnRange],
+        orphans: Vec<Orphan>,
+    ) -> Result<(), Error> {
+        let with_ranges: BTreeSet<u32> = ranges.iter().map(|range| range.thread).collect();
+        let helpers = orphans.into_iter().filter(|orphan| {
+            !with_ranges.contains(&orphan.thread) || self.is_autograd(orphan.thread)
+        });
+        let helpers: Vec<Orphan> = helpers.collect();
+        // A helper's own ranges enclose none of its orphans, and another helper's say nothing.
+        let of_others: Vec<OwnRange> = ranges
+            .iter()
+            .filter(|range| !self.is_autograd(range.thread))
+            .copied()
+            .collect();
+        self.inferred = infer(&of_others, helpers);
+        self.join_sequences(ranges)
+    }
+
+    /// An edge from each forward operator to the backward one of its node.
+    fn join_sequences(&mut self, ranges: &[OwnRange]) -> Result<(), Error> {
+        #[derive(Default)]
+        struct Node {
+            forward: Option<OwnRange>,
+            is_ambiguous: bool,
+            backward: Option<OwnRange>,
+        }
+        let mut nodes: BTreeMap<u64, Node> = BTreeMap::new();
+        for range in ranges {
+            let Some(sequence) = range.sequence else {
+                continue;
+            };
+            let is_backward = self.is_autograd(range.thread);
+            let node = nodes.entry(sequence).or_default();
+            // The last to begin is the innermost.
+            let place = if is_backward {
+                &mut node.backward
+            } else {
+                let other = node.forward.filter(|of| of.thread != range.thread);
+                node.is_ambiguous |= other.is_some();
+                &mut node.forward
+            };
+            if place.is_none_or(|before| before.start <= range.start) {
+                *place = Some(*range);
+            }
+        }
+        for node in nodes.into_values() {
+            if let (Some(forward), Some(backward)) = (node.forward, node.backward)
+                && !node.is_ambiguous
+                && forward.end <= backward.start
+            {
+                self.edge(forward.id, backward.id, "depends_on")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Range of a row of work, stated or inferred; an inferred one is said.
+    pub(super) fn brick_of(
+        &mut self,
+        stated: Option<u64>,
+        correlation: u32,
+        row: u64,
+    ) -> Result<Option<u64>, Error> {
+        if stated.is_some() {
+            return Ok(stated);
+        }
+        let Some(brick) = self.inferred.bricks.get(&correlation).copied() else {
+            return Ok(None);
+        };
+        self.inferred_rows += 1;
+        let attribute = AttributeRow {
+            span: row,
+            name: self.text(KEY),
+            text: Some(self.text(BY_TIME)),
+            ..AttributeRow::default()
+        };
+        self.add(&attribute)?;
+        Ok(Some(brick))
+    }
+
+    /// Says in `run.json` how much was inferred.
+    pub(super) fn say_inferred(&mut self) {
+        let (rows, ambiguous) = (self.inferred_rows, self.inferred.ambiguous);
+        if rows == 0 && ambiguous == 0 {
+            return;
+        }
+        let said = format!(
+            "{rows} rows of work launched by threads without ranges, by the range of another thread around the launch; \
+             {ambiguous} launches in ranges of several threads were left without one"
+        );
+        self.into
+            .run()
+            .values
+            .insert("ranges.inferred".to_owned(), said);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(thread: u32, start: i64, end: i64, id: u64) -> OwnRange {
+        OwnRange {
+            thread,
+            start,
+            end,
+            id,
+            sequence: None,
+        }
+    }
+
+    fn orphan(start: i64, end: i64, correlation: u32) -> Orphan {
+        Orphan {
+            thread: 9,
+            start,
+            end,
+            correlation,
+        }
+    }
+
+    #[test]
+    fn the_one_thread_that_encloses_a_call_has_the_range_for_it() {
+        let ranges = [
+            range(1, 0, 100, 11),
+            range(1, 10, 50, 12),
+            range(1, 200, 300, 13),
+            range(2, 220, 260, 21),
+        ];
+        let orphans = vec![
+            orphan(20, 30, 1),
+            orphan(40, 60, 2),
+            orphan(150, 160, 3),
+            orphan(230, 240, 4),
+            orphan(270, 280, 5),
+            orphan(290, 310, 6),
+        ];
+        let found = infer(&ranges, orphans);
+        let bricks: Vec<_> = found.bricks.into_iter().collect();
+        // 3 lies in none, 4 in ranges of two threads, 6 ends after all of them.
+        assert_eq!(bricks, [(1, 12), (2, 11), (5, 13)]);
+        assert_eq!(found.ambiguous, 1);
+    }
+
+    #[test]
+    fn a_sequence_number_stands_behind_the_operator() {
+        assert_eq!(sequence("aten::mm, seq = 12, op_id = 34"), Some(12));
+        assert_eq!(sequence("MmBackward0, seq = 7"), Some(7));
+        assert_eq!(sequence("aten::mm, op_id = 34"), None);
+    }
+}
