@@ -77,8 +77,8 @@ impl Builder {
     }
 
     /// Records (64 bytes each) in a thread's ring: rounded up to a power of two from 64 to
-    /// 2^24. Default 65,536, that is 4 MiB. With [`Overflow::Grow`], a thread begins with 1,024 at most and
-    /// gets this many once they are half full.
+    /// 2^24. Default 65,536, that is 4 MiB. With [`Overflow::Grow`], a thread begins with 256 at most, and
+    /// gets longer rings up to this as it records.
     pub fn ring_records(mut self, records: usize) -> Self {
         self.ring_records = records.clamp(64, 1 << 24).next_power_of_two();
         self

@@ -69,6 +69,7 @@ impl Builder {
         if let Some(which) = self.allocations {
             crate::alloc::start(recorder.shared(), which)?;
         }
+        recorder.finish_at_exit();
         Ok(recorder)
     }
 }

@@ -14,12 +14,16 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
+use trueno_format::held_file::Identity;
+
 /// One recorder; kept for ever, and used again when its recorder is gone.
 struct Node {
     used: AtomicBool,
     /// The recorder's tables; null: nothing to turn off.
     tables: AtomicPtr<AtomicU64>,
     log: AtomicI32,
+    /// The file that the number is of.
+    log_file: [AtomicU64; 2],
     next: *const Node,
 }
 
@@ -35,7 +39,7 @@ pub(crate) struct Watched(&'static Node);
 ///
 /// # Safety
 /// `tables` must stay valid until the result is dropped.
-pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<RawFd>) -> Watched {
+pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<(RawFd, Identity)>) -> Watched {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // SAFETY: the handler does only what is allowed there. If there is no memory for it,
@@ -43,7 +47,12 @@ pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<RawFd>) -> Watched {
         unsafe { libc::pthread_atfork(None, None, Some(turn_off)) };
     });
     let node = free_node();
-    node.log.store(log.unwrap_or(-1), Ordering::Relaxed);
+    node.log
+        .store(log.map_or(-1, |(number, _)| number), Ordering::Relaxed);
+    let file = log.map_or([0; 2], |(_, file)| file.words());
+    for (to, word) in node.log_file.iter().zip(file) {
+        to.store(word, Ordering::Relaxed);
+    }
     node.tables
         .store(ptr::from_ref(tables).cast_mut(), Ordering::Release);
     Watched(node)
@@ -86,6 +95,7 @@ fn free_node() -> &'static Node {
         used: AtomicBool::new(true),
         tables: AtomicPtr::new(ptr::null_mut()),
         log: AtomicI32::new(-1),
+        log_file: Default::default(),
         next: NODES.load(Ordering::Acquire),
     }));
     loop {
@@ -112,7 +122,9 @@ extern "C" fn turn_off() {
         };
         tables.store(0, Ordering::SeqCst);
         let log = node.log.load(Ordering::Relaxed);
-        if log >= 0 {
+        let file = [0, 1].map(|at: usize| node.log_file[at].load(Ordering::Relaxed));
+        // The program may have closed it, and have a file of its own under that number.
+        if log >= 0 && Identity::from_words(file).is_of_number(log) {
             // Not closed but replaced: whoever closes the number later closes nothing else.
             // SAFETY: plain system calls on this process's own descriptors.
             unsafe {

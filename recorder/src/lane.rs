@@ -1,5 +1,6 @@
 //! One thread's side of one recorder: its ring, its clock and what is open on it.
 
+use std::alloc::{self, Layout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::time::Duration;
@@ -70,6 +71,7 @@ pub(crate) struct Lane {
     details: Vec<(u32, RowDetails)>,
     /// `None`: every tile is recorded.
     pub tile_sampling: Option<TileSampling>,
+    /// Zeros: empty; likewise the next one.
     pub met_signatures: MetSignatures,
     pub met_sites: MetSites,
     /// Not there: no brick of the thread was counted yet.
@@ -80,28 +82,41 @@ pub(crate) struct Lane {
     shared: Arc<SessionState>,
 }
 
+/// Number of the calling thread, by the operating system.
+pub(crate) fn os_thread() -> u64 {
+    // SAFETY: takes nothing, cannot fail.
+    (unsafe { libc::syscall(libc::SYS_gettid) }) as u64
+}
+
 impl Lane {
-    pub fn new(shared: Arc<SessionState>, thread: Arc<ThreadInfo>, ring: Arc<Ring>) -> Self {
-        Self {
-            producer: Producer::new(ring),
-            clock: shared.clock,
-            last_ticks: 0,
-            next_seq: 1,
-            scopes: Vec::with_capacity(16),
-            details: Vec::with_capacity(16),
-            context: Context::default(),
-            context_unsent: false,
-            tile_sampling: shared
-                .tiles_every
-                .get()
-                .map(|every| TileSampling::new(*every, thread.index)),
-            met_signatures: MetSignatures::default(),
-            met_sites: MetSites::default(),
+    /// Made where it stays: most of it is tables that stay zeros, of which nothing is touched before it is used.
+    pub fn new(shared: Arc<SessionState>, thread: Arc<ThreadInfo>, ring: Arc<Ring>) -> Box<Self> {
+        let layout = Layout::new::<Self>();
+        // SAFETY: it has a size.
+        let lane: *mut Self = unsafe { alloc::alloc_zeroed(layout) }.cast();
+        if lane.is_null() {
+            alloc::handle_alloc_error(layout);
+        }
+        // SAFETY: each field is written once, or is a table in which zeros say that it is empty; `global` memory of
+        // this layout is what a box has.
+        unsafe {
+            (&raw mut (*lane).producer).write(Producer::new(ring));
+            (&raw mut (*lane).clock).write(shared.clock);
+            (&raw mut (*lane).last_ticks).write(0);
+            (&raw mut (*lane).next_seq).write(1);
+            (&raw mut (*lane).open).write(OpenStack::new(thread.clone()));
+            (&raw mut (*lane).scopes).write(Vec::with_capacity(16));
+            (&raw mut (*lane).context).write(Context::default());
+            (&raw mut (*lane).context_unsent).write(false);
+            (&raw mut (*lane).details).write(Vec::with_capacity(16));
+            let sampling = shared.tiles_every.get();
+            let sampling = sampling.map(|every| TileSampling::new(*every, thread.index));
+            (&raw mut (*lane).tile_sampling).write(sampling);
             #[cfg(feature = "perf")]
-            perf: None,
-            open: OpenStack::new(thread),
-            makes_room: AtomicBool::new(false),
-            shared,
+            (&raw mut (*lane).perf).write(None);
+            (&raw mut (*lane).makes_room).write(AtomicBool::new(false));
+            (&raw mut (*lane).shared).write(shared);
+            Box::from_raw(lane)
         }
     }
 
@@ -395,10 +410,18 @@ impl Lane {
         if self.makes_room.load(Ordering::Relaxed) {
             return false;
         }
+        if os_thread() != self.thread().os_id {
+            // A raw `clone` that shares memory and thread-locals with its parent: nobody tells the two apart on the
+            // fast path, and rows of one may lie over those of the other.
+            self.shared.foreign.fetch_add(1, Ordering::Relaxed);
+            return false;
+        }
         // The thread may wait in there for long: that is where nearly all signals meet a lane at work.
         self.makes_room.store(true, Ordering::Relaxed);
         compiler_fence(Ordering::SeqCst);
+        let from_ticks = self.clock.ticks();
         let is_made = self.wait_for_room(needed);
+        self.shared.own_time.looked_for_room(self.clock, from_ticks);
         compiler_fence(Ordering::SeqCst);
         self.makes_room.store(false, Ordering::Relaxed);
         is_made
@@ -409,7 +432,9 @@ impl Lane {
         let mut sleep = BLOCKED_SLEEP;
         loop {
             let (fits, half_full) = self.producer.reserve(needed);
-            if half_full && self.shared.rings.is_outgrown(self.ring().capacity()) && self.follow() {
+            let capacity = self.ring().capacity();
+            let is_much = half_full || u64::from(self.next_seq) > capacity;
+            if is_much && self.shared.rings.is_outgrown(capacity) && self.follow() {
                 continue;
             }
             if half_full {

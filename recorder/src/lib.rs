@@ -58,9 +58,9 @@
 //! # What it costs
 //!
 //! An event is one 64-byte record in a ring that belongs to its thread: no lock, no
-//! allocation, no system call. A thread's first event makes the ring (4 MiB by default); a
-//! text is looked up in a table without locks. A background thread turns records into Arrow
-//! files. When it cannot keep up, [`Overflow`] decides; what is dropped is counted exactly,
+//! allocation, no system call. A thread begins with a short ring, in a file that several share,
+//! and gets longer ones, up to 4 MiB by default, as it records; a text is looked up in a table
+//! without locks. A background thread turns records into Arrow files. When it cannot keep up, [`Overflow`] decides; what is dropped is counted exactly,
 //! by thread and by table, and [`Recorder::status`], `run.json` and the run's tables say so.
 //! A full disk or a removed directory never stops the program: recording ends,
 //! [`Recorder::finish`] and `run.json` say what was lost.
@@ -79,6 +79,7 @@
 
 #[cfg(feature = "alloc")]
 pub mod alloc;
+mod at_exit;
 mod attributes;
 mod brick;
 #[cfg(feature = "perf")]
@@ -107,6 +108,7 @@ mod open_rows;
 mod open_stack;
 mod overflow;
 mod overhead;
+mod own_time;
 #[cfg(feature = "tracing")]
 mod owned_span;
 pub mod perf;

@@ -4,12 +4,14 @@
 //! the first reason is kept in [`Live::trouble`].
 
 use std::io;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use trueno_format::folder::Folder;
+use trueno_format::held_file::Identity;
 use trueno_format::live::{COUNTS, Entry, LIVE, LOG, LiveCounts, Log, ring_name, rows_name};
 use trueno_format::mapped_file::HEADER_BYTES;
 use trueno_format::mapping::Mapping;
@@ -28,9 +30,24 @@ pub(crate) struct Live {
     trouble: Mutex<Option<String>>,
 }
 
+/// Memory for several short rings, which are made as threads come.
+pub(crate) struct RingBlock {
+    memory: Arc<Mapping>,
+    capacity: usize,
+    first: u32,
+    /// Of rings that are not made yet.
+    numbers: Range<u32>,
+}
+
+impl RingBlock {
+    pub fn is_used_up(&self) -> bool {
+        self.numbers.is_empty()
+    }
+}
+
 struct Folders {
     run: Arc<Folder>,
-    live: Folder,
+    live: Arc<Folder>,
 }
 
 impl Live {
@@ -49,7 +66,7 @@ impl Live {
     pub fn create(run: &Arc<Folder>) -> Self {
         let mut live = Self::none();
         let create = || {
-            let folder = run.create_folder(LIVE)?;
+            let folder = Arc::new(run.create_folder(LIVE)?);
             Ok((Log::create(&folder)?, folder))
         };
         match create() {
@@ -84,24 +101,68 @@ impl Live {
 
     /// Zeroed memory, in a new file of that name where it can be had.
     fn memory(&self, name: &str, bytes: usize) -> Option<Mapping> {
-        if let Some(Folders { live, .. }) = &self.folders {
-            match Mapping::create(live, name, bytes) {
-                Ok(mapping) => return Some(mapping),
-                Err(error) => self.note(&live.path().join(name), &error),
-            }
-        }
-        Mapping::anonymous(bytes).ok()
+        self.memory_by(Mapping::create, name, bytes)
+            .or_else(|| Mapping::anonymous(bytes).ok())
+    }
+
+    fn memory_by(
+        &self,
+        create: impl Fn(&Folder, &str, usize) -> io::Result<Mapping>,
+        name: &str,
+        bytes: usize,
+    ) -> Option<Mapping> {
+        let Folders { live, .. } = self.folders.as_ref()?;
+        create(live, name, bytes)
+            .inspect_err(|error| self.note(&live.path().join(name), error))
+            .ok()
     }
 
     /// A ring that no thread uses yet. `None`: there is no memory.
     pub fn ring(&self, capacity: usize) -> Option<Arc<Ring>> {
+        let (memory, number) = self.ring_memory(capacity)?;
+        Some(self.counted(Ring::new(memory, number, capacity)))
+    }
+
+    /// As [`Live::ring`], its bytes taken from the memory for growth.
+    pub fn ring_for_growth(&self, capacity: usize) -> Option<Arc<Ring>> {
+        let (memory, number) = self.ring_memory(capacity)?;
+        Some(self.counted(Ring::for_growth(memory, number, capacity)))
+    }
+
+    fn ring_memory(&self, capacity: usize) -> Option<(Mapping, u32)> {
         let number = self.next_ring.fetch_add(1, Ordering::Relaxed);
         let memory = self.memory(&ring_name(number), Ring::bytes(capacity)?)?;
-        let ring = Ring::new(memory, number, capacity);
+        Some((memory, number))
+    }
+
+    /// Memory for `count` short rings in one file; pages come as they are reached.
+    pub fn ring_block(&self, capacity: usize, count: usize) -> Option<RingBlock> {
+        let first = self.next_ring.fetch_add(count as u32, Ordering::Relaxed);
+        let bytes = Ring::bytes(capacity)?.checked_mul(count)?;
+        let memory = self
+            .memory_by(Mapping::create_unpopulated, &ring_name(first), bytes)
+            .or_else(|| Mapping::unpopulated(bytes).ok())?;
+        Some(RingBlock {
+            memory: Arc::new(memory),
+            capacity,
+            numbers: first..first + count as u32,
+            first,
+        })
+    }
+
+    /// The next ring of a block. `None`: all are made.
+    pub fn ring_of(&self, block: &mut RingBlock) -> Option<Arc<Ring>> {
+        let number = block.numbers.next()?;
+        let nth = (number - block.first) as usize;
+        let ring = Ring::nth(&block.memory, nth, number, block.capacity)?;
+        Some(self.counted(ring))
+    }
+
+    fn counted(&self, ring: Arc<Ring>) -> Arc<Ring> {
         if let (true, Some(counts)) = (ring.is_in_file(), self.counts()) {
             counts.files().add_ring();
         }
-        Some(ring)
+        ring
     }
 
     /// Removes the file of a ring that is not used again.
@@ -143,7 +204,7 @@ impl Live {
     }
 
     /// The log's file, for a forked process to close.
-    pub fn log_descriptor(&self) -> Option<RawFd> {
+    pub fn log_descriptor(&self) -> Option<(RawFd, Identity)> {
         lock(&self.log).as_ref().map(Log::descriptor)
     }
 

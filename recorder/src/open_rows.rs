@@ -72,7 +72,7 @@ impl OpenRows {
             let threads = lock(&shared.threads.recording).clone();
             let open = threads
                 .iter()
-                .map(|thread| (thread.index, thread.open_rows()));
+                .map(|(_, thread)| (thread.index, thread.open_rows()));
             let found = Self {
                 by_thread: open.filter(|(_, rows)| *rows > 0).collect(),
                 detached: shared.counts.detached.load(Ordering::Relaxed),

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use crate::at_exit;
 use crate::builder::Builder;
 use crate::clock::Clock;
 use crate::device::DeviceWork;
@@ -36,7 +37,7 @@ pub struct Recorder {
 
 /// Aligned, so that the counts of handles, which every clone changes, lie not beside what every guard reads.
 #[repr(align(128))]
-struct Inner {
+pub(crate) struct Inner {
     /// See [`Tables`]; 0: disabled, finished, or in a forked process.
     tables: AtomicU64,
     /// That of `shared`.
@@ -118,6 +119,11 @@ impl Recorder {
                 *inner.tables.get_mut() = Tables::new(tables | HAS_DEVICE).0;
             }
         }
+    }
+
+    /// Has the run end with the program, if the recorder is still there then.
+    pub(crate) fn finish_at_exit(&self) {
+        at_exit::finish(Arc::downgrade(&self.inner));
     }
 
     /// The bits of what is recorded, for several questions at the price of one.
@@ -285,7 +291,7 @@ impl Inner {
         self.session.as_ref().map_or(Ok(()), Session::check_process)
     }
 
-    fn finish(&self) -> Result<Summary, Error> {
+    pub(crate) fn finish(&self) -> Result<Summary, Error> {
         let Some(session) = &self.session else {
             return Ok(Summary::default());
         };

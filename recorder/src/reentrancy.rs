@@ -6,11 +6,9 @@
 //!
 //! The allocator's hook turns back while one is held. The recorder's own blocks are therefore not in the run.
 
-#[cfg(feature = "alloc")]
 use std::cell::Cell;
 use std::marker::PhantomData;
 
-#[cfg(feature = "alloc")]
 thread_local! {
     // Without a destructor: it can be read as long as the thread runs.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
@@ -23,7 +21,6 @@ impl ReentrancyGuard {
     /// Marks the thread from here on.
     #[inline(always)]
     pub fn enter() -> Self {
-        #[cfg(feature = "alloc")]
         DEPTH.set(DEPTH.get() + 1);
         Self(PhantomData)
     }
@@ -34,7 +31,6 @@ impl ReentrancyGuard {
     }
 
     /// Returns whether the recorder is at work on this thread.
-    #[cfg(feature = "alloc")]
     #[inline(always)]
     pub fn is_held() -> bool {
         DEPTH.get() != 0
@@ -44,7 +40,6 @@ impl ReentrancyGuard {
 impl Drop for ReentrancyGuard {
     #[inline(always)]
     fn drop(&mut self) {
-        #[cfg(feature = "alloc")]
         DEPTH.set(DEPTH.get() - 1);
     }
 }

@@ -8,7 +8,7 @@ use trueno_format::live::Entry;
 use trueno_format::ring::Ring;
 use trueno_format::schema::TABLES;
 
-use crate::live::Live;
+use crate::live::{Live, RingBlock};
 use crate::lock::lock;
 use crate::overflow::Overflow;
 
@@ -24,84 +24,125 @@ pub(crate) struct RingSizes {
     pub growth_bytes: u64,
 }
 
-/// Rings kept for the next threads when theirs have ended.
+/// Longer rings kept for the next threads when theirs have ended, of each length.
 const SPARE_RINGS: usize = 4;
 /// Records in the first ring of a thread whose rings may grow: threads of a scope or a pool often record a few rows.
-const FIRST_RECORDS: usize = 1 << 10;
-/// First rings that wait for another thread.
-const SPARE_FIRST_RINGS: usize = 256;
+const FIRST_RECORDS: usize = 1 << 8;
+/// A ring that is outgrown is followed by one so many times as long.
+const STEP: u64 = 8;
+/// First rings that share a file: making one takes longer than most threads record.
+const BLOCK_RINGS: usize = 64;
+/// Threads that have ended and whose rings wait for the writer: so many, and it is woken.
+const MAX_ENDED: usize = 32;
 
 pub(crate) struct RingPool {
     live: Arc<Live>,
     sizes: RingSizes,
-    /// Records in a thread's first ring, which one of `sizes.records` follows if it is shorter.
+    /// Records in a thread's first ring, which longer ones up to `sizes.records` follow if it is shorter.
     first_records: usize,
     /// Bytes of `sizes.growth_bytes` that are taken.
     grown_bytes: AtomicU64,
     spare: Mutex<Vec<Arc<Ring>>>,
-    spare_first: Mutex<Vec<Arc<Ring>>>,
-    /// First rings to have ready: more, once a thread had to make its own.
-    first_rings: AtomicUsize,
+    first_rings: Mutex<FirstRings>,
+    /// Threads that ended since the writer looked last.
+    ended: AtomicUsize,
+    /// Records of the longest ring that a thread uses, those for growth apart.
+    longest: AtomicU64,
+}
+
+/// Short rings that no thread uses. As many stay as threads were there at once.
+#[derive(Default)]
+struct FirstRings {
+    spare: Vec<Arc<Ring>>,
+    block: Option<RingBlock>,
 }
 
 impl RingPool {
     pub fn new(live: Arc<Live>, overflow: Overflow, sizes: RingSizes) -> Self {
+        let first_records = match overflow {
+            Overflow::Grow => sizes.records.min(FIRST_RECORDS),
+            Overflow::Drop | Overflow::Block => sizes.records,
+        };
         Self {
             live,
             sizes,
-            first_records: match overflow {
-                Overflow::Grow => sizes.records.min(FIRST_RECORDS),
-                Overflow::Drop | Overflow::Block => sizes.records,
-            },
+            first_records,
             grown_bytes: AtomicU64::new(0),
             spare: Mutex::default(),
-            spare_first: Mutex::default(),
-            first_rings: AtomicUsize::new(1),
+            first_rings: Mutex::default(),
+            ended: AtomicUsize::new(0),
+            longest: AtomicU64::new(0),
         }
     }
 
     /// A ring for a new thread: one that was given back, else a fresh one.
     pub fn first(&self) -> Option<Arc<Ring>> {
         if !self.starts_small() {
-            return self.full_ring();
+            return self.spare_or_new(self.sizes.records as u64);
         }
-        let spare = lock(&self.spare_first).pop();
-        if spare.is_none() {
-            let wanted = self.first_rings.load(Ordering::Relaxed);
-            let wanted = (2 * wanted).min(SPARE_FIRST_RINGS);
-            self.first_rings.store(wanted, Ordering::Relaxed);
+        let mut rings = lock(&self.first_rings);
+        while let Some(spare) = rings.spare.pop() {
+            // One that others have written to meanwhile is left alone.
+            if spare.is_fresh() {
+                return Some(spare);
+            }
         }
-        let spare = spare.filter(|ring| ring.is_fresh());
-        spare.or_else(|| self.live.ring(self.first_records))
+        self.have_block(&mut rings);
+        self.live.ring_of(rings.block.as_mut()?)
     }
 
-    fn full_ring(&self) -> Option<Arc<Ring>> {
-        // One that others have written to meanwhile is left alone.
-        let spare = lock(&self.spare).pop().filter(|ring| ring.is_fresh());
-        spare.or_else(|| self.live.ring(self.sizes.records))
+    fn have_block(&self, rings: &mut FirstRings) {
+        if rings.block.as_ref().is_none_or(RingBlock::is_used_up) {
+            rings.block = self.live.ring_block(self.first_records, BLOCK_RINGS);
+        }
+    }
+
+    /// A thread has ended. True: the writer should read what such threads have left now, as others may need their
+    /// rings.
+    pub fn thread_ended(&self) -> bool {
+        self.ended.fetch_add(1, Ordering::Relaxed) + 1 == MAX_ENDED
+    }
+
+    /// The writer looks for threads that have ended.
+    pub fn look_for_ended(&self) {
+        self.ended.store(0, Ordering::Relaxed);
+    }
+
+    fn spare_or_new(&self, records: u64) -> Option<Arc<Ring>> {
+        self.longest.fetch_max(records, Ordering::Relaxed);
+        let mut spare = lock(&self.spare);
+        let is_it = |ring: &Arc<Ring>| ring.capacity() == records;
+        let known = spare.iter().position(is_it).map(|at| spare.swap_remove(at));
+        drop(spare);
+        let fresh = known.filter(|ring| ring.is_fresh());
+        fresh.or_else(|| self.live.ring(records as usize))
     }
 
     fn starts_small(&self) -> bool {
         self.first_records < self.sizes.records
     }
 
-    /// True if a ring of that many records is to be left once it is half full: the next one is longer, and the writer
-    /// need not be woken so often.
+    /// True if a ring of that many records is to be left once it is half full, or its thread has recorded more rows than
+    /// it has room for: the next one is longer, and the writer need not be woken so often.
     pub fn is_outgrown(&self, capacity: u64) -> bool {
         capacity < self.sizes.records as u64 && self.starts_small()
     }
 
-    /// A ring to follow a full one of `capacity` records: one of full length after a short one, else one twice as
+    fn step(&self, capacity: u64) -> u64 {
+        (capacity * STEP).min(self.sizes.records as u64)
+    }
+
+    /// A ring to follow one of `capacity` records: the next longer one after a short one, after a full one one twice as
     /// large, or as large as memory for growth is left.
     pub fn grown(&self, capacity: u64) -> Option<Arc<Ring>> {
         if self.is_outgrown(capacity) {
-            return self.full_ring();
+            return self.spare_or_new(self.step(capacity));
         }
         let mut records = (capacity * 2).min(LARGEST_RING.max(capacity));
         loop {
             let bytes = Ring::bytes(records as usize)? as u64;
             if self.take_growth(bytes) {
-                let ring = self.live.ring(records as usize);
+                let ring = self.live.ring_for_growth(records as usize);
                 if ring.is_none() {
                     self.give_back_growth(bytes);
                 }
@@ -130,17 +171,23 @@ impl RingPool {
         let _ = self.grown_bytes.fetch_update(set, fetch, less);
     }
 
-    /// Has rings ready for the next new threads: making one of full length takes a millisecond.
+    /// Has rings ready for the next new thread, and for the next one that outgrows its own: making one of full length
+    /// takes a millisecond.
     pub fn stock(&self) {
-        let wanted = self.first_rings.load(Ordering::Relaxed);
-        while self.starts_small() && lock(&self.spare_first).len() < wanted {
-            let Some(ring) = self.live.ring(self.first_records) else {
-                break;
-            };
-            lock(&self.spare_first).push(ring);
+        if self.starts_small() {
+            let mut rings = lock(&self.first_rings);
+            if rings.spare.is_empty() {
+                self.have_block(&mut rings);
+            }
         }
-        if lock(&self.spare).is_empty()
-            && let Some(ring) = self.live.ring(self.sizes.records)
+        let records = match self.longest.load(Ordering::Relaxed) {
+            _ if !self.starts_small() => self.sizes.records as u64,
+            0 => self.step(self.first_records as u64),
+            longest => self.step(longest),
+        };
+        let is_it = |ring: &Arc<Ring>| ring.capacity() == records;
+        if !lock(&self.spare).iter().any(is_it)
+            && let Some(ring) = self.live.ring(records as usize)
         {
             lock(&self.spare).push(ring);
         }
@@ -150,22 +197,22 @@ impl RingPool {
     pub fn give_back(&self, ring: Arc<Ring>) {
         self.keep_dropped(&ring);
         ring.header().in_use.store(0, Ordering::Release);
-        // The ring of full length that follows a short one is not growth.
-        let full_order = u64::from(self.starts_small());
-        let order = ring.header().order.load(Ordering::Relaxed);
-        if order > full_order {
+        if ring.is_growth() {
             let bytes = Ring::bytes(ring.capacity() as usize).unwrap_or(0) as u64;
             self.give_back_growth(bytes);
             return self.live.remove_ring(&ring);
         }
-        let (spare, most, records) = if order < full_order {
-            (&self.spare_first, SPARE_FIRST_RINGS, self.first_records)
-        } else {
-            (&self.spare, SPARE_RINGS, self.sizes.records)
-        };
-        let mut spare = lock(spare);
-        let fits = ring.capacity() == records as u64 && ring.next().is_none();
-        if !fits || spare.len() >= most {
+        if self.starts_small() && ring.capacity() == self.first_records as u64 {
+            // One that another ring followed is used again as well: it is read.
+            if let Some(ring) = ring.recycle() {
+                lock(&self.first_rings).spare.push(ring);
+            }
+            return;
+        }
+        let is_left = ring.next().is_some() && ring.capacity() == self.sizes.records as u64;
+        let mut spare = lock(&self.spare);
+        let alike = |other: &&Arc<Ring>| other.capacity() == ring.capacity();
+        if is_left || spare.iter().filter(alike).count() >= SPARE_RINGS {
             return self.live.remove_ring(&ring);
         }
         if let Some(ring) = ring.recycle() {

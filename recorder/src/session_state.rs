@@ -14,6 +14,7 @@ use crate::live::Live;
 use crate::lock::lock;
 use crate::mailbox::Mailbox;
 use crate::overflow::Overflow;
+use crate::own_time::OwnTime;
 use crate::perf::PerfShared;
 use crate::ring_pool::{RingPool, RingSizes};
 use crate::thread_registry::{ThreadInfo, ThreadRegistry};
@@ -53,6 +54,9 @@ pub(crate) struct SessionState {
     pub threads: ThreadRegistry,
     pub mailbox: Mailbox,
     pub counts: EventCounts,
+    pub own_time: OwnTime,
+    /// Times that another thread met the lane of one, whose memory it shares.
+    pub foreign: AtomicU64,
     abandoned: Mutex<Vec<AbandonedLane>>,
 }
 
@@ -72,6 +76,8 @@ impl SessionState {
             mailbox: Mailbox::new(live.clone()),
             counts: EventCounts::new(live.clone()),
             live,
+            own_time: OwnTime::default(),
+            foreign: AtomicU64::new(0),
             abandoned: Mutex::default(),
         })
     }

@@ -131,12 +131,6 @@ fn list<T>(text: &mut String, of: &[T], mut put: impl FnMut(&mut String, &T)) {
 /// Signatures that a thread met lately, and the ids of their rows, which are on the way.
 pub(crate) struct MetSignatures([(u32, u32); REMEMBERED]);
 
-impl Default for MetSignatures {
-    fn default() -> Self {
-        Self([(0, 0); REMEMBERED])
-    }
-}
-
 impl Lane {
     /// The id of a signature's row, which is on its way; `None`: the operands are not kept, and this is counted.
     #[inline]

@@ -1,5 +1,6 @@
 //! Threads that record, and their way to the writer and out of it.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,6 +9,7 @@ use trueno_format::ring::{Identity, Ring};
 use trueno_format::row_counters::RowCounters;
 use trueno_format::schema::TABLES;
 
+use crate::lane::os_thread;
 use crate::lock::lock;
 use crate::open_stack;
 
@@ -75,7 +77,7 @@ pub(crate) struct ThreadRegistry {
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
     /// Threads that may still record.
-    pub recording: Mutex<Vec<Arc<ThreadInfo>>>,
+    pub recording: Mutex<BTreeMap<u32, Arc<ThreadInfo>>>,
     /// Drops of threads that have ended.
     ended_dropped: RowCounters,
     ended_dropped_names: Mutex<NamedRows>,
@@ -88,17 +90,16 @@ impl ThreadRegistry {
     pub fn register(&self, ring: &Arc<Ring>, start_ticks: u64) -> Arc<ThreadInfo> {
         // In a thread whose locals are being destroyed `current()` would panic.
         let name = std::panic::catch_unwind(|| std::thread::current().name().map(str::to_owned));
-        // SAFETY: takes nothing, cannot fail.
-        let os_id = unsafe { libc::syscall(libc::SYS_gettid) };
+        let os_id = os_thread();
         let mut arrivals = lock(&self.arrivals);
         let thread = Arc::new(ThreadInfo::new(
             self.next_thread.fetch_add(1, Ordering::Relaxed),
             name.ok().flatten(),
-            os_id as u64,
+            os_id,
             start_ticks,
         ));
         ring.header().take(&thread.identity());
-        lock(&self.recording).push(thread.clone());
+        lock(&self.recording).insert(thread.index, thread.clone());
         arrivals.push(Arrival {
             thread: thread.clone(),
             ring: ring.clone(),
@@ -106,22 +107,27 @@ impl ThreadRegistry {
         thread
     }
 
-    /// The writer has read the last record of this thread.
-    pub fn retire(&self, thread: &Arc<ThreadInfo>) {
+    /// The writer has read the last record of these threads.
+    pub fn retire<'a>(&self, ended: impl Iterator<Item = &'a Arc<ThreadInfo>>) {
         let mut threads = lock(&self.recording);
-        threads.retain(|other| !Arc::ptr_eq(other, thread));
-        for table in 0..TABLES.len() {
-            self.ended_dropped.add(table, thread.dropped.get(table));
+        for thread in ended {
+            threads.remove(&thread.index);
+            if thread.dropped.sum() == 0 {
+                continue;
+            }
+            for table in 0..TABLES.len() {
+                self.ended_dropped.add(table, thread.dropped.get(table));
+            }
+            thread
+                .dropped_names
+                .add_to(&mut lock(&self.ended_dropped_names));
         }
-        thread
-            .dropped_names
-            .add_to(&mut lock(&self.ended_dropped_names));
     }
 
     /// Rows of a table that found a full ring, so far.
     pub fn dropped(&self, table: usize) -> u64 {
         let threads = lock(&self.recording);
-        let of_threads = threads.iter().map(|thread| thread.dropped.get(table));
+        let of_threads = threads.values().map(|thread| thread.dropped.get(table));
         of_threads.fold(self.ended_dropped.get(table), u64::saturating_add)
     }
 
@@ -129,7 +135,7 @@ impl ThreadRegistry {
     pub fn dropped_names(&self) -> NamedRows {
         let threads = lock(&self.recording);
         let mut sums = lock(&self.ended_dropped_names).clone();
-        for thread in threads.iter() {
+        for thread in threads.values() {
             thread.dropped_names.add_to(&mut sums);
         }
         sums

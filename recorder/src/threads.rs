@@ -101,12 +101,14 @@ fn find_or_make(shared: &Arc<SessionState>) -> *mut Lane {
         if let Some(lane) = known {
             return *lane;
         }
+        let from_ticks = shared.clock.ticks();
         let Some(ring) = shared.rings.first() else {
             return ptr::null_mut();
         };
         let thread = shared.register(&ring);
-        let lane = Box::into_raw(Box::new(Lane::new(shared.clone(), thread, ring)));
+        let lane = Box::into_raw(Lane::new(shared.clone(), thread, ring));
         owned.0.push(lane);
+        shared.own_time.thread_began(shared.clock, from_ticks);
         lane
     });
     let lane = lane.unwrap_or(ptr::null_mut());
@@ -180,8 +182,13 @@ unsafe fn release(lane: *mut Lane) {
     uncache(lane);
     // SAFETY: made by `Box::into_raw` in `find_or_make`; the caller gives it up.
     let lane = unsafe { Box::from_raw(lane) };
-    let thread = lane.thread().clone();
+    let (thread, shared) = (lane.thread().clone(), lane.shared().clone());
+    let from_ticks = shared.clock.ticks();
     // First the producer's hold on the ring, then the word that it is free.
     drop(lane);
     thread.closed.store(true, Ordering::Release);
+    if shared.rings.thread_ended() {
+        shared.mailbox.wake();
+    }
+    shared.own_time.thread_ended(shared.clock, from_ticks);
 }

@@ -131,6 +131,8 @@ impl Writer {
         self.lanes.extend(arrivals.into_iter().map(LaneReader::new));
         let (rows, tables, files) = (&mut self.rows, &mut self.tables, &mut self.files);
         let shared = &self.shared;
+        shared.rings.look_for_ended();
+        let mut ended_lanes = Vec::new();
         let mut at = 0;
         while at < self.lanes.len() {
             let take = |origin: &Origin, place: RowOrigin, records: &[Record]| {
@@ -147,17 +149,30 @@ impl Writer {
             };
             let ended = self.lanes[at].drain(take, |ring| shared.rings.give_back(ring));
             if ended {
-                let lane = self.lanes.swap_remove(at);
-                let thread = lane.thread.logged();
-                shared.live.log(&[Entry::Thread(thread.clone())]);
-                self.ended.push(thread);
-                shared.threads.retire(&lane.thread);
-                shared.rings.give_back(lane.into_ring());
+                ended_lanes.push(self.lanes.swap_remove(at));
             } else {
                 at += 1;
             }
         }
         tables.count();
+        self.retire(ended_lanes);
+    }
+
+    /// Threads that have ended, and of which all is read: their rings are for others from now on.
+    fn retire(&mut self, lanes: Vec<LaneReader>) {
+        if lanes.is_empty() {
+            return;
+        }
+        let shared = &self.shared;
+        let threads: Vec<_> = lanes.iter().map(|lane| lane.thread.logged()).collect();
+        // One write for all of them.
+        let entries: Vec<_> = threads.iter().cloned().map(Entry::Thread).collect();
+        shared.live.log(&entries);
+        self.ended.extend(threads);
+        shared.threads.retire(lanes.iter().map(|lane| &lane.thread));
+        for lane in lanes {
+            shared.rings.give_back(lane.into_ring());
+        }
     }
 
     fn take_requests(&mut self) {

@@ -2,6 +2,7 @@
 
 mod candidates;
 mod stepping;
+mod threads;
 mod writer;
 
 use std::error::Error;
@@ -10,6 +11,8 @@ use stepping::Counts;
 
 /// Spans of the shorter of two runs: few enough for a ring that nobody empties, ...
 const SPANS: u64 = 100;
+/// Spans before those that count.
+const WARM_SPANS: u64 = 40_000;
 /// ... and of the writer, whose batches have a part that does not grow with their rows.
 const WRITER_SPANS: u64 = 1024;
 
@@ -19,8 +22,9 @@ pub fn main() {
     let done = match arguments.as_slice() {
         ["--candidate", name, spans] => run_candidate(name, spans),
         ["--trace", name] => trace(name),
+        ["--thread", which] => threads::run(*which == "on"),
         // `cargo bench` adds `--bench`.
-        _ => print_table(),
+        _ => print_table().and_then(|()| threads::print()),
     };
     if let Err(error) = done {
         eprintln!("error: {error}");
@@ -30,9 +34,10 @@ pub fn main() {
 
 fn run_candidate(name: &str, spans: &str) -> Result<(), Box<dyn Error>> {
     let spans = spans.parse()?;
+    let is_of_writer = name.starts_with(candidates::OF_WRITER);
     candidates::run(name, |work| {
-        // Everything is touched before it counts.
-        work(spans);
+        // Everything is touched before it counts, and the thread has its longest ring.
+        work(if is_of_writer { spans } else { WARM_SPANS });
         stepping::mark();
         work(spans);
         stepping::mark();

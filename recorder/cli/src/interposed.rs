@@ -41,7 +41,10 @@ pub fn run(
     };
     let counts = &recorded.counts;
     tell(counts, &options, output);
-    let is_whole = recorded.failure.is_none() && counts.lost == 0 && counts.images > 0;
+    let is_whole = recorded.failure.is_none()
+        && counts.lost == 0
+        && counts.images > 0
+        && counts.others.is_empty();
     if let Some(failure) = recorded.failure {
         say(&format!(
             "warning: {failure}; nothing was recorded from then on, and {} is incomplete (hint: trueno-analyze recover)",
@@ -82,7 +85,16 @@ fn tell(counts: &Counts, options: &Options, output: &Output) {
         );
     }
     if options.mean_bytes > 0 && counts.allocations == 0 {
-        say("warning: nothing was allocated by `malloc`: the program has its own allocator");
+        // As `true` does; it is no fault of the recording.
+        say(
+            "no memory was allocated by `malloc` (that of an allocator of the program's own cannot be seen)",
+        );
+    }
+    if !counts.others.is_empty() {
+        let names = Vec::from_iter(counts.others.iter().map(String::as_str)).join(", ");
+        say(&format!(
+            "warning: processes that ran as another user were not recorded: {names} (hint: record as that user, from within `su` or `sudo`)"
+        ));
     }
     if counts.lost > 0 {
         say(&format!(

@@ -45,7 +45,12 @@ pub fn run(
         Err(error) => return Err(Failure::NotStarted(error.to_string())),
     };
     tell(&sampled.counts, output);
-    if !sampled.sees_kernel {
+    if sampled.lacks_memory {
+        say(
+            "warning: the kernel's work for the program, and where it waited, were not sampled, because `ulimit -l` allows too little \
+             locked memory (hint: `ulimit -l unlimited` as root, or a larger /proc/sys/kernel/perf_event_mlock_kb)",
+        );
+    } else if !sampled.sees_kernel {
         say(
             "warning: the kernel's work for the program, and where it waited, were not sampled, because this user may not see them \
              (hint: /proc/sys/kernel/perf_event_paranoid of 1 or less allows it)",
@@ -85,6 +90,7 @@ fn tell(counts: &Counts, output: &Output) {
         throttled,
         cut,
         unnamed,
+        replaced,
         waits,
         lost_switches,
         wakers,
@@ -112,6 +118,12 @@ fn tell(counts: &Counts, output: &Output) {
             "the outermost callers of {} ({:.1} %) are not known (hint: deep stacks: --stack-kib=60)",
             many(*cut, "sample", "samples"),
             percent(cut)
+        ));
+    }
+    for path in replaced {
+        say(&format!(
+            "{}: its functions have no names: the file on disk is another one than the program ran (hint: do not replace a program while it is recorded)",
+            path.display()
         ));
     }
     if *unnamed > 0 {

@@ -4,7 +4,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
@@ -12,22 +12,15 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::retry_on_intr;
 
 use crate::file_lock::FileLock;
+use crate::held_file::{Held, Identity, closed};
 use crate::regular_file;
 
 /// An open folder. Names are those of its direct entries.
 #[derive(Debug)]
 pub struct Folder {
-    descriptor: OwnedFd,
-    identity: Identity,
+    held: Held,
     /// Absolute, as it was when the folder was opened.
     path: PathBuf,
-}
-
-/// What tells a folder from all others for as long as it is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
 }
 
 /// One entry of a folder.
@@ -76,13 +69,9 @@ impl Folder {
         path: PathBuf,
     ) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
-        let descriptor = retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()))?;
-        let identity = Identity::of_open(&descriptor)?;
-        Ok(Self {
-            descriptor,
-            identity,
-            path,
-        })
+        let descriptor = retry_on_intr(|| rustix::fs::openat(&folder, name, flags, Mode::empty()))?;
+        let held = Held::new(descriptor)?;
+        Ok(Self { held, path })
     }
 
     /// Where the folder is now. If nobody can tell, the path by which it was opened.
@@ -90,7 +79,7 @@ impl Folder {
         if self.is_found(&self.path, AtFlags::empty()) {
             return self.path.clone();
         }
-        let link = format!("/proc/self/fd/{}", self.descriptor.as_raw_fd());
+        let link = format!("/proc/self/fd/{}", self.held.number());
         let moved = std::fs::read_link(link).ok();
         moved
             .filter(|path| self.is_at(path))
@@ -104,23 +93,25 @@ impl Folder {
 
     /// True if both are the same folder.
     pub fn is_same(&self, other: &Self) -> bool {
-        self.identity == other.identity
+        self.held.identity == other.held.identity
     }
 
     fn is_found(&self, path: &Path, flags: AtFlags) -> bool {
         let found = rustix::fs::statat(CWD, path, flags);
-        found.is_ok_and(|stat| Identity::of(&stat) == self.identity)
+        found.is_ok_and(|stat| Identity::of(&stat) == self.held.identity)
     }
 
-    /// The descriptor. A program that closes descriptors it did not open may have closed this one, and its number may
-    /// be that of another folder by now.
-    fn held(&self) -> io::Result<BorrowedFd<'_>> {
-        if Identity::of_open(&self.descriptor).is_ok_and(|now| now == self.identity) {
-            return Ok(self.descriptor.as_fd());
+    /// The descriptor, or a new one where the program has closed it.
+    fn held(&self) -> io::Result<Open<'_>> {
+        if let Some(held) = self.held.get() {
+            return Ok(Open::Held(held));
         }
-        Err(io::Error::other(
-            "the program has closed the descriptor of the folder, which it did not open",
-        ))
+        let again = Self::open_at(CWD, self.path.as_os_str(), OFlags::empty(), PathBuf::new());
+        let again = again.map_err(|_| closed())?.held;
+        if again.identity == self.held.identity {
+            return Ok(Open::Again(again));
+        }
+        Err(closed())
     }
 
     /// A folder in it.
@@ -130,7 +121,7 @@ impl Folder {
     pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = name.as_ref();
         let path = self.path.join(name);
-        Self::open_at(self.held()?, name, OFlags::NOFOLLOW, path)
+        Self::open_at(self.held()?.as_fd(), name, OFlags::NOFOLLOW, path)
     }
 
     /// Makes a folder in it.
@@ -163,8 +154,19 @@ impl Folder {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | more;
         let mode = Mode::from_raw_mode(0o666);
         let folder = self.held()?;
-        let descriptor = retry_on_intr(|| rustix::fs::openat(folder, name, flags, mode))?;
+        let descriptor = retry_on_intr(|| rustix::fs::openat(&folder, name, flags, mode))?;
         Ok(File::from(descriptor))
+    }
+
+    /// Opens a file in it that is there; each write goes to its end.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is a link.
+    pub(crate) fn open_appended(&self, name: &str) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let folder = self.held()?;
+        let open = || rustix::fs::openat(&folder, name, flags, Mode::empty());
+        Ok(File::from(retry_on_intr(open)?))
     }
 
     /// Opens a file in it for reading.
@@ -175,7 +177,7 @@ impl Folder {
         // A pipe without a writer would be waited for within `open`.
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let folder = self.held()?;
-        let open = || rustix::fs::openat(folder, name, flags, Mode::empty());
+        let open = || rustix::fs::openat(&folder, name, flags, Mode::empty());
         regular_file::checked(File::from(retry_on_intr(open)?))
     }
 
@@ -200,7 +202,7 @@ impl Folder {
     /// It is not there, or the operating system refuses.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         let folder = self.held()?;
-        Ok(rustix::fs::renameat(folder, from, folder, to)?)
+        Ok(rustix::fs::renameat(&folder, from, &folder, to)?)
     }
 
     /// Removes a file in it.
@@ -219,7 +221,7 @@ impl Folder {
         let name = name.as_ref();
         folder.empty(None)?;
         let found = rustix::fs::statat(self.held()?, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        if Identity::of(&found) != folder.identity {
+        if Identity::of(&found) != folder.held.identity {
             return Err(moved());
         }
         // Never one that is not empty.
@@ -264,7 +266,7 @@ impl Folder {
 
     /// True if an entry of that name is there, whatever it is.
     pub fn has(&self, name: &str) -> bool {
-        let found = |folder| rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        let found = |folder: Open<'_>| rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW);
         self.held().is_ok_and(|folder| found(folder).is_ok())
     }
 
@@ -303,13 +305,15 @@ impl Folder {
     /// # Errors
     /// There are too many open files.
     pub fn lock(&self) -> io::Result<Option<FileLock>> {
-        let folder = self.held()?.try_clone_to_owned()?;
+        let folder = self.held()?.as_fd().try_clone_to_owned()?;
         Ok(FileLock::take(File::from(folder)))
     }
 
     /// True if somebody has its [`Folder::lock`].
     pub fn is_locked(&self) -> bool {
-        let folder = self.held().and_then(|folder| folder.try_clone_to_owned());
+        let folder = self
+            .held()
+            .and_then(|folder| folder.as_fd().try_clone_to_owned());
         let Ok(folder) = folder.map(File::from) else {
             return false;
         };
@@ -330,25 +334,28 @@ impl Folder {
     /// The user may not.
     pub fn check_writable(&self) -> io::Result<()> {
         let asked = libc::W_OK | libc::X_OK;
-        let folder = self.held()?.as_raw_fd();
+        let folder = self.held()?;
+        let number = folder.as_fd().as_raw_fd();
         // SAFETY: an open descriptor and a text that ends with a zero.
-        match unsafe { libc::faccessat(folder, c".".as_ptr(), asked, libc::AT_EACCESS) } {
+        match unsafe { libc::faccessat(number, c".".as_ptr(), asked, libc::AT_EACCESS) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 }
 
-impl Identity {
-    fn of(stat: &rustix::fs::Stat) -> Self {
-        Self {
-            device: stat.st_dev,
-            inode: stat.st_ino,
-        }
-    }
+/// The descriptor of a folder.
+enum Open<'f> {
+    Held(BorrowedFd<'f>),
+    Again(Held),
+}
 
-    fn of_open(descriptor: &OwnedFd) -> io::Result<Self> {
-        Ok(Self::of(&rustix::fs::fstat(descriptor)?))
+impl AsFd for Open<'_> {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Held(held) => *held,
+            Self::Again(held) => held.as_fd(),
+        }
     }
 }
 

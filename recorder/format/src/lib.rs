@@ -35,6 +35,7 @@ mod error;
 mod file_lock;
 pub mod file_size_signal;
 pub mod folder;
+pub mod held_file;
 pub mod host;
 pub mod journal;
 mod kernel_source;

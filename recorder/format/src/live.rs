@@ -2,7 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `<number>.ring` | a thread's ring: records published and not yet taken by the writer |
+//! | `<number>.ring` | a thread's ring: records published and not yet taken by the writer; short rings lie side by side in one file, which has the number of the first |
 //! | `<table>.rows` | rows that wait for their batch |
 //! | `counts` | rows lost without a ring of their own; files made, so that a deleted one is missed; tables that the writer reads from the kernel |
 //! | `log.jsonl` | names, clocks, and other rare things; locked while the writer lives |

@@ -12,7 +12,7 @@ use crate::file_size_signal;
 use crate::folder::Folder;
 use crate::regular_file::{self, MAX_TEXT_BYTES};
 
-/// Zeroed memory in whole pages, every one of them mapped before it is used.
+/// Zeroed memory in whole pages, most often every one of them mapped before it is used.
 pub struct Mapping {
     base: NonNull<u8>,
     bytes: usize,
@@ -31,10 +31,27 @@ impl Mapping {
     /// # Errors
     /// There is such a file, the disk is full, or its file system cannot share mappings.
     pub fn create(folder: &Folder, name: &str, bytes: usize) -> io::Result<Self> {
+        Self::create_with(folder, name, bytes, Self::populate)
+    }
+
+    /// As [`Mapping::create`], its pages mapped as they are reached: for memory of which most may never be.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_unpopulated(folder: &Folder, name: &str, bytes: usize) -> io::Result<Self> {
+        Self::create_with(folder, name, bytes, |_| Ok(()))
+    }
+
+    fn create_with(
+        folder: &Folder,
+        name: &str,
+        bytes: usize,
+        populate: impl Fn(&Self) -> io::Result<()>,
+    ) -> io::Result<Self> {
         let file = folder.create_file(name)?;
         let mapping = file_size_signal::without(|| reserve(&file, bytes))
             .and_then(|()| Self::map(bytes, libc::MAP_SHARED, file.as_raw_fd()))
-            .and_then(|mapping| mapping.populate().map(|()| mapping))
+            .and_then(|mapping| populate(&mapping).map(|()| mapping))
             .inspect(|mapping| cut_pages::watch(mapping.base.as_ptr() as usize, bytes));
         mapping.inspect_err(|_| {
             // Half a file is of no use to anyone.
@@ -118,6 +135,12 @@ impl Mapping {
     #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.base
+    }
+
+    /// Its length.
+    #[inline]
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// True if it is kept when the process is killed.

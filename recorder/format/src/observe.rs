@@ -12,7 +12,7 @@ mod line_tail;
 mod observed_ring;
 mod shared_pages;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, btree_map};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -80,6 +80,8 @@ pub struct Observer {
     live: PathBuf,
     log: LineTail,
     journal: LineTail,
+    /// By the number of their first ring.
+    files: BTreeMap<u32, Arc<SharedPages>>,
     rings: BTreeMap<u32, ObservedRing>,
     /// Numbers of rings whose files are there.
     there: HashSet<u32>,
@@ -106,6 +108,7 @@ impl Observer {
             log: LineTail::new(live.join(LOG)),
             journal: LineTail::new(run.join(JOURNAL)),
             live,
+            files: BTreeMap::new(),
             rings: BTreeMap::new(),
             there: HashSet::new(),
             counts: None,
@@ -173,23 +176,29 @@ impl Observer {
                 continue;
             }
             let number = path.file_stem().and_then(OsStr::to_str);
-            let Some(number) = number.and_then(|stem| stem.parse().ok()) else {
+            let Some(number) = number.and_then(|stem| stem.parse::<u32>().ok()) else {
                 continue;
             };
-            there.insert(number);
-            if self.rings.contains_key(&number) {
-                continue;
-            }
-            match ObservedRing::open(&path) {
-                Ok(Some(ring)) => {
-                    self.rings.insert(number, ring);
-                }
-                // Not made yet, or gone again.
-                Ok(None) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(_) => self.unreadable_rings += 1,
-            }
+            let pages = match self.files.entry(number) {
+                btree_map::Entry::Occupied(known) => known.into_mut(),
+                btree_map::Entry::Vacant(new) => match SharedPages::open(&path) {
+                    Ok(pages) => new.insert(Arc::new(pages)),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    Err(_) => {
+                        self.unreadable_rings += 1;
+                        continue;
+                    }
+                },
+            };
+            let count = ObservedRing::count_in(pages).max(1) as u32;
+            there.extend(number..number.saturating_add(count));
+            let known = &self.rings;
+            let is_known = |nth: usize| known.contains_key(&number.saturating_add(nth as u32));
+            let new: Vec<_> = ObservedRing::all_new(pages, is_known).collect();
+            let numbered = |(nth, ring)| (number.saturating_add(nth as u32), ring);
+            self.rings.extend(new.into_iter().map(numbered));
         }
+        self.files.retain(|number, _| there.contains(number));
         if self.counts.is_none() {
             self.counts = SharedPages::open(&self.live.join(COUNTS))
                 .ok()

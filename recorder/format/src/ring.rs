@@ -9,6 +9,7 @@ mod header;
 mod positions;
 mod reader;
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
@@ -26,10 +27,14 @@ const MAX_POSITION: u64 = 1 << 62;
 
 /// One ring; shared by its producer and the writer.
 pub struct Ring {
-    memory: Mapping,
+    memory: Arc<Mapping>,
+    /// Where it begins in that memory, which several short rings share.
+    base: NonNull<u8>,
     /// Names its file; never used twice in a run.
     number: u32,
     capacity: u64,
+    /// Its bytes count as memory for growth.
+    is_growth: bool,
     next: OnceLock<Arc<Ring>>,
 }
 
@@ -49,16 +54,57 @@ impl Ring {
 
     /// A ring of `capacity` records (a power of two) in zeroed memory of [`Ring::bytes`].
     pub fn new(memory: Mapping, number: u32, capacity: usize) -> Arc<Self> {
+        Arc::new(Self::at(Arc::new(memory), 0, number, capacity, false))
+    }
+
+    /// As [`Ring::new`]. Its bytes count as memory for growth.
+    pub fn for_growth(memory: Mapping, number: u32, capacity: usize) -> Arc<Self> {
+        Arc::new(Self::at(Arc::new(memory), 0, number, capacity, true))
+    }
+
+    /// As [`Ring::new`], the one at place `nth` of memory that holds several of that capacity, one behind the other.
+    /// `None`: it ends before that.
+    pub fn nth(
+        memory: &Arc<Mapping>,
+        nth: usize,
+        number: u32,
+        capacity: usize,
+    ) -> Option<Arc<Self>> {
+        let bytes = Self::bytes(capacity)?;
+        let from = bytes.checked_mul(nth)?;
+        let fits = from.checked_add(bytes)? <= memory.bytes();
+        fits.then(|| Arc::new(Self::at(memory.clone(), from, number, capacity, false)))
+    }
+
+    fn at(
+        memory: Arc<Mapping>,
+        from: usize,
+        number: u32,
+        capacity: usize,
+        is_growth: bool,
+    ) -> Self {
         debug_assert!(capacity.is_power_of_two());
         let ring = Self {
+            // SAFETY: inside the memory, which callers know to be long enough.
+            base: unsafe { memory.base().add(from) },
             memory,
             number,
             capacity: capacity as u64,
+            is_growth,
             next: OnceLock::new(),
         };
         let width = size_of::<Record>() as u32;
         ring.header().kind.store(MAGIC_RING, width, ring.capacity);
-        Arc::new(ring)
+        ring
+    }
+
+    /// Rings in a file of so many bytes, by its first header: those of threads that record little share one. `None`:
+    /// that is no ring of this version.
+    pub fn count_in(first: &RingHeader, bytes: usize) -> Option<usize> {
+        let width = size_of::<Record>() as u32;
+        let capacity = first.kind.capacity_of(MAGIC_RING, width)?;
+        let each = Self::bytes(usize::try_from(capacity).ok()?)?;
+        (bytes >= each && bytes.is_multiple_of(each)).then_some(bytes / each)
     }
 
     /// True if somebody else has written over its head, or emptied its file: nobody reads it any more.
@@ -67,16 +113,20 @@ impl Ring {
         kind.capacity_of(MAGIC_RING, size_of::<Record>() as u32) != Some(self.capacity)
     }
 
-    /// The ring that memory of a process that is gone holds. `None`: it holds none, it is
+    /// The ring that a range of the memory of a process that is gone holds. `None`: it holds none, it is
     /// damaged, or was written by another version.
-    pub fn restored(memory: Mapping, bytes: usize, number: u32) -> Option<Arc<Self>> {
-        if bytes < HEADER_BYTES {
+    pub fn restored(memory: &Arc<Mapping>, range: Range<usize>, number: u32) -> Option<Arc<Self>> {
+        let bytes = range.len();
+        if bytes < HEADER_BYTES || range.end > memory.bytes() {
             return None;
         }
         let mut ring = Self {
-            memory,
+            // SAFETY: inside the memory.
+            base: unsafe { memory.base().add(range.start) },
+            memory: memory.clone(),
             number,
             capacity: 0,
+            is_growth: false,
             next: OnceLock::new(),
         };
         let header = ring.header();
@@ -111,6 +161,11 @@ impl Ring {
         self.capacity
     }
 
+    /// True if its bytes count as memory for growth.
+    pub fn is_growth(&self) -> bool {
+        self.is_growth
+    }
+
     /// True if a kill leaves its records.
     pub fn is_in_file(&self) -> bool {
         self.memory.is_in_file()
@@ -121,13 +176,13 @@ impl Ring {
     pub fn header(&self) -> &RingHeader {
         // SAFETY: the memory begins with a header, zeroed at first (a valid state of
         // atomics), aligned to a page, and lives as long as self.
-        unsafe { self.memory.base().cast::<RingHeader>().as_ref() }
+        unsafe { self.base.cast::<RingHeader>().as_ref() }
     }
 
     #[inline]
     fn records(&self) -> *mut Record {
         // SAFETY: the records follow the header's page inside the same mapping.
-        unsafe { self.memory.base().as_ptr().add(HEADER_BYTES).cast() }
+        unsafe { self.base.as_ptr().add(HEADER_BYTES).cast() }
     }
 
     /// Records published and not yet read.
@@ -154,12 +209,13 @@ impl Ring {
 
     /// Makes a ring that was read to its end fit for another thread.
     ///
-    /// `None` while records are unread, another ring follows or anyone else holds it.
+    /// `None` while records are unread or anyone else holds it.
     pub fn recycle(self: Arc<Self>) -> Option<Arc<Self>> {
         let mut ring = self;
         let unread = ring.unread();
         let alone = Arc::get_mut(&mut ring)?;
-        (unread == 0 && alone.next.get().is_none()).then_some(ring)
+        alone.next.take();
+        (unread == 0).then_some(ring)
     }
 
     /// Copies the records from position `from` on into `to`, around the end of the ring's memory where they lie so,

@@ -1,6 +1,5 @@
 //! The files of a run directory beside the segments.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -9,6 +8,7 @@ use crate::error::Error;
 use crate::file_lock::FileLock;
 use crate::file_size_signal;
 use crate::folder::Folder;
+use crate::held_file::HeldFile;
 use crate::journal::{JOURNAL, Line};
 use crate::run_directory::NewRun;
 use crate::run_json::{RUN_JSON, RunJson, sealed};
@@ -21,7 +21,7 @@ pub struct RunFiles {
     folder: Arc<Folder>,
     /// Keeps others from making a run in the folder, or replacing it.
     lock: Option<FileLock>,
-    journal: File,
+    journal: HeldFile,
     journal_bytes: u64,
 }
 
@@ -31,7 +31,7 @@ impl RunFiles {
     /// # Errors
     /// It cannot be made.
     pub fn create(run: NewRun) -> Result<Self, Error> {
-        let journal = run.folder.create_appended(JOURNAL).map_err(|e| {
+        let journal = HeldFile::create(&run.folder, JOURNAL).map_err(|e| {
             let hint = "choose a folder that can be written to";
             Error::io_with_hint(
                 &run.folder.path().join(JOURNAL),
@@ -66,7 +66,9 @@ impl RunFiles {
     pub fn journal(&mut self, line: &Line) -> Result<(), Error> {
         let mut write = || -> io::Result<u64> {
             let text = line.encode()?;
-            self.journal.write_all(text.as_bytes())?;
+            let folder = &self.folder;
+            self.journal
+                .append(|name| folder.open_appended(name), text.as_bytes())?;
             Ok(text.len() as u64)
         };
         match file_size_signal::without(&mut write) {

@@ -314,8 +314,25 @@ pub struct Options {
     /// Cost of one span to its thread: the best of a few rounds of empty spans on a scratch
     /// ring, when the recorder was made.
     pub cost_ns_per_span: Option<f64>,
+    /// Time that the recorder itself took, beside that of spans; `None`: an older recorder, or another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_time: Option<OwnTime>,
     /// Completed events survive the death of the process; `problems` says why not.
     pub crash_safe: Option<bool>,
+}
+
+/// Time of the recorder itself, measured as it passed, with its page faults.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OwnTime {
+    /// Threads that began to record.
+    pub threads: u64,
+    /// Their first and last moments in the recorder, of all together.
+    pub threads_ns: u64,
+    /// Time in which threads made longer rings, or waited for the writer, of all together.
+    pub room_ns: u64,
+    /// CPU time of the writer's thread.
+    pub writer_cpu_ns: Option<u64>,
 }
 
 /// Counters of the CPU that were asked for.

@@ -261,7 +261,7 @@ impl RunWriter {
 
 /// The folder of what waits.
 struct Live {
-    folder: Folder,
+    folder: Arc<Folder>,
     log: Log,
     counts: Mapping,
     /// Texts from this number on are not in the log.
@@ -270,7 +270,7 @@ struct Live {
 
 impl Live {
     fn create(run: &Folder) -> io::Result<Self> {
-        let folder = run.create_folder(LIVE)?;
+        let folder = Arc::new(run.create_folder(LIVE)?);
         Ok(Self {
             log: Log::create(&folder)?,
             counts: Mapping::create(&folder, COUNTS, HEADER_BYTES)?,

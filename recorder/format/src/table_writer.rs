@@ -1,7 +1,5 @@
 //! The segments of one table: batches to chunks to files.
 
-use std::fs::File;
-use std::io::Write;
 use std::time::Instant;
 
 use crate::columns::Columns;
@@ -9,6 +7,7 @@ use crate::embedded_hashes::Part;
 use crate::error::Error;
 use crate::file_size_signal;
 use crate::folder::Folder;
+use crate::held_file::HeldFile;
 use crate::journal::{Chunk, Line};
 use crate::mapping::Mapping;
 use crate::run_files::RunFiles;
@@ -40,7 +39,7 @@ pub struct TableWriter {
 }
 
 struct OpenSegment {
-    file: File,
+    file: HeldFile,
     number: u32,
     /// Relative to the run directory.
     name: String,
@@ -161,7 +160,7 @@ impl TableWriter {
         let number = self.next_number;
         let name = format!("{}/{}", self.table.name, sealed_name(number));
         let folder = files.folder_of(self.table.name)?;
-        let file = folder.create_appended(&open_name(number));
+        let file = HeldFile::create(&folder, &open_name(number));
         let file = file.map_err(|e| files.error(&open(&name), "make the segment", e))?;
         self.next_number += 1;
         let mut segment = OpenSegment {
@@ -251,7 +250,11 @@ impl OpenSegment {
     /// The journal's line first, then the chunk.
     fn append(&mut self, files: &mut RunFiles, line: &Line, bytes: &[u8]) -> Result<(), Error> {
         files.journal(line)?;
-        if let Err(error) = file_size_signal::without(|| self.file.write_all(bytes)) {
+        let reopen = |name: &str| {
+            let table = self.name.split('/').next().unwrap_or_default();
+            files.folder().folder(table)?.open_appended(name)
+        };
+        if let Err(error) = file_size_signal::without(|| self.file.append(reopen, bytes)) {
             // Half a chunk is of no use, and on a full disk its room is wanted for run.json.
             let _ = self.file.set_len(self.bytes);
             return Err(files.error(&open(&self.name), "write a batch", error));

@@ -14,6 +14,9 @@ use crate::event::{Event, WORDS};
 /// Variable with the path of the memory.
 pub const CHANNEL_VARIABLE: &CStr = c"TRUENO_INTERPOSE";
 
+/// Name of the memory, as it stands in the maps of processes that have it.
+pub(crate) const CHANNEL_NAME: &str = "/memfd:trueno-record";
+
 /// Threads that record at the same time; what others would tell is counted.
 pub const LANES: usize = 512;
 /// Events of a lane that wait to be read.

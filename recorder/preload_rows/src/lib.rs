@@ -8,6 +8,7 @@
 pub mod channel;
 pub mod event;
 mod loadable;
+mod others;
 mod record;
 pub mod routines;
 mod rows;

@@ -8,9 +8,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use object::Endianness;
 use object::elf::FileHeader64;
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Endianness, Object, ObjectSection, ReadCache};
 
 /// Bytes of a program that are read: its headers, and the name of its loader.
 const HEAD_BYTES: u64 = 1 << 16;
@@ -40,6 +40,12 @@ pub fn problem(program: &OsStr) -> Option<String> {
     let own = self::head(Path::new("/proc/self/exe"))?;
     if head.get(4) != own.get(4) || head.get(18..20) != own.get(18..20) {
         return Some("is a program for another kind of processor than this command".to_owned());
+    }
+    if needs_address_sanitizer(&path) {
+        return Some(
+            "is built with AddressSanitizer, whose own allocator must come before all other libraries: it would refuse to start"
+                .to_owned(),
+        );
     }
     match (loader(&head), loader(&own)) {
         (None, _) => Some("is linked statically, and nothing can be loaded into it".to_owned()),
@@ -98,6 +104,25 @@ fn loader(head: &[u8]) -> Option<Vec<u8>> {
         .iter()
         .find_map(|segment| segment.interpreter(endian, head).ok()?)?;
     Some(path.rsplit(|byte| *byte == b'/').next()?.to_vec())
+}
+
+/// True if a program asks for AddressSanitizer's library, which looks for its own place in the list of libraries when
+/// the program starts.
+fn needs_address_sanitizer(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let cache = ReadCache::new(file);
+    let Ok(file) = ElfFile64::<Endianness, _>::parse(&cache) else {
+        return false;
+    };
+    let texts = file.section_by_name(".dynstr");
+    let texts = texts.and_then(|texts| texts.data().ok());
+    texts.is_some_and(|texts| {
+        texts
+            .split(|byte| *byte == 0)
+            .any(|text| text.starts_with(b"libasan.so") || text.starts_with(b"libclang_rt.asan"))
+    })
 }
 
 fn gains_privileges(path: &Path) -> bool {

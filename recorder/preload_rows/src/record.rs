@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use trueno_format::run_writer::RunWriter;
 
 use crate::channel::{CHANNEL_VARIABLE, Channel};
+use crate::others::Others;
 use crate::rows::{Counts, Rows};
 use crate::{Error, loadable};
 
@@ -19,6 +20,8 @@ use crate::{Error, loadable};
 const NAP: Duration = Duration::from_millis(2);
 /// Between two looks for threads that were killed.
 const CARE: Duration = Duration::from_millis(250);
+/// Between two looks for processes of other users.
+const LOOK: Duration = Duration::from_millis(50);
 /// Variable of libraries that the loader puts before others.
 const PRELOAD: &str = "LD_PRELOAD";
 
@@ -84,11 +87,18 @@ pub fn record(
     watch(child.id().cast_signed());
     rows.begins(child.id());
     let mut failure = None;
+    let mut others = Others::default();
+    // Early too: what begins as another user may not last.
+    let mut next_look = Instant::now() + NAP;
     let mut next_care = Instant::now() + CARE;
     let status = loop {
         let ended = child.try_wait().map_err(Error::Wait)?;
         if ended.is_some() || failure.is_some() {
             stop(channel);
+        }
+        if Instant::now() >= next_look {
+            others.look(child.id());
+            next_look = Instant::now() + LOOK;
         }
         let mut is_much = false;
         if failure.is_none() {
@@ -109,6 +119,7 @@ pub fn record(
         }
     };
     watch(0);
+    rows.tell_others(others.names());
     let (counts, finished) = rows.finish(channel, failure.is_none());
     failure = failure.or(finished.err());
     Ok(Recorded {

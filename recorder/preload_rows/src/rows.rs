@@ -29,6 +29,8 @@ pub struct Counts {
     pub images: u64,
     /// Calls and samples without a row.
     pub lost: u64,
+    /// Names of processes that ran as another user: nothing of them is recorded.
+    pub others: BTreeSet<String>,
 }
 
 /// Bits of an address, as a processor has them; above stands which image of a program it is of.
@@ -96,6 +98,18 @@ impl Rows {
     /// The program runs.
     pub fn begins(&mut self, process: u32) {
         self.run.run().program.pid = Some(process);
+    }
+
+    /// Processes of these names ran as another user.
+    pub fn tell_others(&mut self, names: BTreeSet<String>) {
+        if names.is_empty() {
+            return;
+        }
+        let listed = Vec::from_iter(names.iter().cloned()).join(", ");
+        self.run.run().problems.push(format!(
+            "processes that ran as another user were not recorded: {listed}"
+        ));
+        self.counts.others = names;
     }
 
     /// Writes what is there, and looks after lanes whose threads are gone if it `cares`. True: it was much.

@@ -10,7 +10,7 @@ use framehop::{
 };
 
 use crate::event::{Mapped, Raw};
-use crate::modules::{Bytes, Module, Modules};
+use crate::modules::{Bytes, Module, Modules, open_mapped};
 use crate::place::{ModuleId, Place, Stack};
 use crate::sample::read;
 
@@ -70,12 +70,21 @@ impl AddressSpaces {
         self.of.remove(&process);
     }
 
-    /// Code was mapped, over what was there.
+    /// Code was mapped, over what was there, some time ago.
+    #[cfg(test)]
     pub fn map(&mut self, process: u32, mapped: &Mapped) {
+        self.map_at(process, mapped, None);
+    }
+
+    /// Code was mapped at that time, over what was there; `None`: it is not known when.
+    pub fn map_at(&mut self, process: u32, mapped: &Mapped, time_ns: Option<u64>) {
+        let path = file(&mapped.file);
+        let addresses = mapped.start..mapped.end;
+        let open = || open_mapped(process, addresses, mapped.offset, path, time_ns);
         let modules = self.modules.write();
         let module = modules
             .unwrap_or_else(PoisonError::into_inner)
-            .id(file(&mapped.file));
+            .id_of(path, open);
         let space = self.of.entry(process).or_default();
         space.unwinder = None;
         space.cover(mapped.start, mapped.end);

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use libc::pid_t;
 
 use crate::event::{Event, Timed, parse};
-use crate::opening::{Occasion, Opened, is_forbidden, open};
+use crate::opening::{Occasion, Opened, is_forbidden, is_no_room, open};
 use crate::packets::Worth;
 use crate::{Error, Sampling, packets, waking};
 
@@ -17,6 +17,8 @@ pub(crate) struct Counters {
     opened: Vec<(Occasion, Opened)>,
     /// False where only the program's own code may be sampled, and not the kernel's for it.
     pub sees_kernel: bool,
+    /// Reason for that: `ulimit -l`, and not who may see it.
+    pub lacks_memory: bool,
     /// Reason why it is not told who ends waits.
     pub no_wakers: Option<String>,
     /// Reason why it is not told whose packet a waking is for.
@@ -53,9 +55,11 @@ impl Counters {
             }
             Ok(all)
         };
+        let mut lacks_memory = false;
         let (opened, sees_kernel) = match with_kernel() {
             Ok(opened) => (opened, true),
             Err(error) if is_forbidden(&error) => {
+                lacks_memory = is_no_room(&error);
                 let occasion = Occasion::RunsAndSwitches(hz);
                 (
                     vec![(occasion, open(process, occasion, false, stack_bytes)?)],
@@ -73,6 +77,7 @@ impl Counters {
         Ok(Self {
             opened,
             sees_kernel,
+            lacks_memory,
             no_wakers,
             no_packets,
             worth: Worth::default(),

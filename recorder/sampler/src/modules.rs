@@ -2,14 +2,19 @@
 
 use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind};
 use std::ops::Range;
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ReadCache};
 
+use crate::counters::now_ns;
 use crate::place::ModuleId;
 
 /// Smallest pages there are.
@@ -36,11 +41,11 @@ struct Segment {
 
 impl Module {
     /// Reads the headers and frames of a file; nothing where it is of another kind.
-    fn read(path: &Path) -> Option<Self> {
-        if !std::fs::metadata(path).ok()?.is_file() {
+    fn read(file: &File) -> Option<Self> {
+        if !file.metadata().ok()?.is_file() {
             return None;
         }
-        let cache = ReadCache::new(File::open(path).ok()?);
+        let cache = ReadCache::new(file);
         let file: ElfFile64<'_, Endianness, _> = ElfFile64::parse(&cache).ok()?;
         let endian = file.endian();
         let headers = file.elf_header().program_headers(endian, &cache).ok()?;
@@ -86,41 +91,238 @@ impl Module {
     }
 }
 
+/// Files that are kept open, so that they can be read after another one has come to their path.
+const MAX_OPEN: usize = 256;
+
+/// A file that code was mapped from.
+#[derive(Debug)]
+pub(crate) enum Mapped {
+    /// The very file.
+    Open(File),
+    /// It cannot be opened any more: at its path is another one, or none.
+    Replaced,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// One file.
+#[derive(Debug)]
+struct Entry {
+    path: OsString,
+    identity: Option<Identity>,
+    file: Option<File>,
+    module: Option<Arc<Module>>,
+    is_replaced: bool,
+}
+
+/// What changes where a file is replaced or written anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Identity {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    written_ns: i64,
+}
+
+impl Identity {
+    fn of(facts: &Metadata) -> Self {
+        Self {
+            device: facts.dev(),
+            inode: facts.ino(),
+            bytes: facts.size(),
+            written_ns: facts
+                .mtime()
+                .wrapping_mul(1_000_000_000)
+                .wrapping_add(facts.mtime_nsec()),
+        }
+    }
+}
+
 /// All files, each read once.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
-    ids: HashMap<OsString, ModuleId>,
-    all: Vec<(OsString, Option<Arc<Module>>)>,
+    ids: HashMap<(OsString, Option<Identity>), ModuleId>,
+    all: Vec<Entry>,
+    open: usize,
 }
 
 impl Modules {
-    /// The number of a file; `None` where it is the name of no file, as `[heap]` and `//anon`.
-    pub fn id(&mut self, file: &OsStr) -> Option<ModuleId> {
-        let text = file.to_string_lossy();
+    /// The number of the file at a path; `None` where it is the name of no file, as `[heap]` and `//anon`.
+    #[cfg(test)]
+    pub fn id(&mut self, path: &OsStr) -> Option<ModuleId> {
+        self.id_of(path, || {
+            File::open(path).map_or(Mapped::Unreadable, Mapped::Open)
+        })
+    }
+
+    /// The number of a file that was mapped under that name, which `open` opens. `None` where it is the name of no
+    /// file, as `[heap]` and `//anon`.
+    pub fn id_of(&mut self, path: &OsStr, open: impl FnOnce() -> Mapped) -> Option<ModuleId> {
+        let text = path.to_string_lossy();
         let is_code_of_kernel = text == "[vdso]";
-        if !is_code_of_kernel && !is_file(&text) {
+        let is_memory_file = text.starts_with("/memfd:");
+        if !is_code_of_kernel && !is_memory_file && !is_file(&text) {
             return None;
         }
-        if let Some(id) = self.ids.get(file) {
+        let mapped = if is_code_of_kernel {
+            Mapped::Unreadable
+        } else {
+            open()
+        };
+        let is_replaced = matches!(mapped, Mapped::Replaced);
+        let file = match mapped {
+            Mapped::Open(file) => Some(file),
+            Mapped::Replaced | Mapped::Unreadable => None,
+        };
+        let facts = file.as_ref().and_then(|file| file.metadata().ok());
+        let identity = facts.map(|facts| Identity::of(&facts));
+        let key = (path.to_owned(), identity);
+        if let Some(id) = self.ids.get(&key) {
             return Some(*id);
         }
+        let module = file.as_ref().and_then(Module::read).map(Arc::new);
+        if is_memory_file && module.is_none() {
+            // Code that a program made itself, or nobody can read.
+            return None;
+        }
         let id = ModuleId(self.all.len() as u32);
-        let module = Module::read(Path::new(file)).map(Arc::new);
-        self.all.push((file.to_owned(), module));
-        self.ids.insert(file.to_owned(), id);
+        let file = file.filter(|_| module.is_some() && self.open < MAX_OPEN);
+        self.open += usize::from(file.is_some());
+        self.all.push(Entry {
+            path: path.to_owned(),
+            identity,
+            file,
+            module,
+            is_replaced,
+        });
+        self.ids.insert(key, id);
         Some(id)
     }
 
     /// Its content; `None` where it cannot be read.
     pub fn module(&self, id: ModuleId) -> Option<&Arc<Module>> {
-        self.all.get(id.0 as usize)?.1.as_ref()
+        self.all.get(id.0 as usize)?.module.as_ref()
     }
 
     pub fn path(&self, id: ModuleId) -> &OsStr {
         self.all
             .get(id.0 as usize)
-            .map_or(OsStr::new(""), |(path, _)| path)
+            .map_or(OsStr::new(""), |entry| &entry.path)
     }
+
+    /// Where its names can be read: by its path, as debugging information is found beside it, or where another file is
+    /// at that path now, by the one that was kept open. `None`: it cannot be read.
+    pub fn source(&self, id: ModuleId) -> Option<PathBuf> {
+        let entry = self.all.get(id.0 as usize)?;
+        let path = Path::new(&entry.path);
+        let found = std::fs::metadata(path).ok();
+        if entry.module.is_some() && found.map(|facts| Identity::of(&facts)) == entry.identity {
+            return Some(path.to_owned());
+        }
+        let file = entry.file.as_ref()?;
+        Some(format!("/proc/self/fd/{}", file.as_raw_fd()).into())
+    }
+
+    /// True if another file, or none, is at the path of one that cannot be read any more.
+    pub fn is_replaced(&self, id: ModuleId) -> bool {
+        let entry = self.all.get(id.0 as usize);
+        entry.is_some_and(|entry| {
+            entry.is_replaced || entry.module.is_some() && self.source(id).is_none()
+        })
+    }
+}
+
+/// Opens the file that a process has mapped at these addresses, under that name, at that time (of the monotonic clock;
+/// `None`: not known).
+pub(crate) fn open_mapped(
+    process: u32,
+    addresses: Range<u64>,
+    offset: u64,
+    path: &OsStr,
+    time_ns: Option<u64>,
+) -> Mapped {
+    // The very file, whatever is at its path; for privileged users, and while the process has it mapped.
+    let by_kernel = format!(
+        "/proc/{process}/map_files/{:x}-{:x}",
+        addresses.start, addresses.end
+    );
+    if let Ok(file) = open_regular(Path::new(&by_kernel)) {
+        return Mapped::Open(file);
+    }
+    let mut inside = OsString::from(format!("/proc/{process}/root"));
+    inside.push(path);
+    let mut found = Mapped::Unreadable;
+    for path in [inside.as_os_str(), path] {
+        let file = match open_regular(Path::new(path)) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                found = Mapped::Replaced;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let is_it = has_same_code(process, &addresses, offset, &file)
+            .unwrap_or_else(|| time_ns.is_none_or(|time_ns| is_older(&file, time_ns)));
+        if is_it {
+            return Mapped::Open(file);
+        }
+        found = Mapped::Replaced;
+    }
+    found
+}
+
+/// Opens a file, and no pipe or device, which may have effects.
+fn open_regular(path: &Path) -> io::Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(ErrorKind::InvalidInput.into());
+    }
+    File::open(path)
+}
+
+/// Pieces of code that are compared, and their length: as much as decides it, and no more of large libraries.
+const COMPARED: u64 = 64;
+const PIECE_BYTES: usize = 4096;
+
+/// Compares the code of a process with that of a file. `None`: the process is gone, or its memory is not for this user.
+fn has_same_code(process: u32, addresses: &Range<u64>, offset: u64, file: &File) -> Option<bool> {
+    let memory = File::open(format!("/proc/{process}/mem")).ok()?;
+    let bytes = addresses.end.saturating_sub(addresses.start);
+    let step = (bytes / COMPARED / PIECE_BYTES as u64).max(1) * PIECE_BYTES as u64;
+    let (mut ours, mut theirs) = ([0; PIECE_BYTES], [0; PIECE_BYTES]);
+    let mut is_any = false;
+    for at in (0..bytes).step_by(step as usize) {
+        if memory
+            .read_exact_at(&mut theirs, addresses.start + at)
+            .is_err()
+        {
+            return is_any.then_some(true);
+        }
+        is_any = true;
+        let read = file.read_at(&mut ours, offset + at).ok()?;
+        // Behind the end of a file its last page is zeros.
+        ours[read..].fill(0);
+        if ours != theirs {
+            return Some(false);
+        }
+    }
+    Some(true)
+}
+
+/// True if a file is as it was at a time of the monotonic clock.
+fn is_older(file: &File, time_ns: u64) -> bool {
+    /// The kernel's own clock of files goes by its ticks.
+    const TICK_NS: i64 = 10_000_000;
+    let Ok(facts) = file.metadata() else {
+        return false;
+    };
+    let changed_ns = facts
+        .ctime()
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(facts.ctime_nsec());
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let realtime_ns = now.map_or(0, |now| now.as_nanos() as i64);
+    let age_ns = now_ns().saturating_sub(time_ns) as i64;
+    changed_ns <= realtime_ns - age_ns + TICK_NS
 }
 
 /// Tells paths from names that the kernel makes up for memory without a file.
@@ -150,6 +352,55 @@ mod tests {
         let gone = modules.id(OsStr::new("/nowhere/lib.so")).unwrap();
         assert!(modules.module(gone).is_none());
         assert_eq!(modules.path(gone), "/nowhere/lib.so");
+    }
+
+    #[test]
+    fn names_come_from_the_file_that_was_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        let own = std::env::current_exe().unwrap();
+        std::fs::copy(&own, &path).unwrap();
+        let mut modules = Modules::default();
+        let first = modules.id(path.as_os_str()).unwrap();
+        assert_eq!(modules.source(first), Some(path.clone()));
+        std::fs::remove_file(&path).unwrap();
+        std::fs::copy("/bin/true", &path).unwrap();
+        let source = modules.source(first).unwrap();
+        assert_eq!(
+            std::fs::metadata(source).unwrap().len(),
+            std::fs::metadata(&own).unwrap().len()
+        );
+        let second = modules.id(path.as_os_str()).unwrap();
+        assert_ne!(first, second);
+        assert!(!modules.is_replaced(first) && !modules.is_replaced(second));
+
+        let replaced = modules
+            .id_of(path.as_os_str(), || Mapped::Replaced)
+            .unwrap();
+        assert!(modules.is_replaced(replaced) && modules.source(replaced).is_none());
+    }
+
+    #[test]
+    fn the_code_of_a_process_tells_its_file_from_another() {
+        let own = std::env::current_exe().unwrap();
+        let code = names_come_from_the_file_that_was_mapped as *const () as u64;
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let hex = |text: &str| u64::from_str_radix(text, 16).unwrap();
+        let (addresses, offset) = maps
+            .lines()
+            .map(|line| {
+                let mut words = line.split_whitespace();
+                let (start, end) = words.next().unwrap().split_once('-').unwrap();
+                (hex(start)..hex(end), hex(words.nth(1).unwrap()))
+            })
+            .find(|(addresses, _)| addresses.contains(&code))
+            .unwrap();
+        let same = |path: &Path| {
+            let file = File::open(path).unwrap();
+            has_same_code(std::process::id(), &addresses, offset, &file)
+        };
+        assert_eq!(same(&own), Some(true));
+        assert_eq!(same(Path::new("/bin/true")), Some(false));
     }
 
     #[test]

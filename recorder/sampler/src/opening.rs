@@ -109,7 +109,7 @@ pub(crate) fn open(
             }
         }
         config.get_or_insert_with(|| ParseConfig::from(*builder.attrs()));
-        samplers.push(opened?);
+        samplers.push(opened.map_err(no_room)?);
     }
     let config = config.ok_or(io::ErrorKind::NotFound)?;
     Ok(Opened { samplers, config })
@@ -190,14 +190,35 @@ fn ranges(text: &str) -> Option<Vec<usize>> {
     Some(all)
 }
 
+/// The kernel gives no memory for samples: events themselves are allowed.
+#[derive(Debug, thiserror::Error)]
+#[error("no memory for samples: {0}")]
+struct NoRoom(io::Error);
+
+fn no_room(error: io::Error) -> io::Error {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => io::Error::new(error.kind(), NoRoom(error)),
+        _ => error,
+    }
+}
+
+/// True where events are allowed and their memory is not.
+pub(crate) fn is_no_room(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<NoRoom>())
+}
+
 /// True where this user may not have what was asked for.
 pub(crate) fn is_forbidden(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) || is_no_room(error)
 }
 
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         let hint = match error.raw_os_error() {
+            _ if is_no_room(&error) => {
+                "`ulimit -l` allows too little locked memory: 64 KiB and more for each processor are needed beyond \
+                 /proc/sys/kernel/perf_event_mlock_kb"
+            }
             Some(libc::EACCES | libc::EPERM) => {
                 "/proc/sys/kernel/perf_event_paranoid of 2 or less allows it; a container also needs \
                  `--cap-add PERFMON`, or a seccomp profile that lets perf_event_open pass"

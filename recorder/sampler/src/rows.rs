@@ -1,7 +1,8 @@
 //! Rows of what was sampled.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
 use std::sync::RwLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -33,6 +34,8 @@ pub struct Counts {
     pub cut: u64,
     /// Samples whose function has no name.
     pub unnamed: u64,
+    /// Files whose functions have no names, because other ones are at their paths.
+    pub replaced: Vec<OsString>,
     /// Stretches in which a thread did not run.
     pub waits: u64,
     /// Switches that the kernel had no room for: what threads did around them is not known.
@@ -108,6 +111,8 @@ pub(crate) struct Rows {
     calls: HashMap<Place, Text>,
     threads: HashMap<u32, Thread>,
     processes: HashSet<u32>,
+    /// Paths at which other files are than those that ran.
+    replaced: BTreeSet<OsString>,
     next_thread: u32,
     origin_ns: Option<u64>,
     pub counts: Counts,
@@ -126,6 +131,7 @@ impl Rows {
             calls: HashMap::new(),
             threads: HashMap::new(),
             processes: HashSet::new(),
+            replaced: BTreeSet::new(),
             next_thread: 0,
             origin_ns: None,
             counts: Counts::default(),
@@ -360,10 +366,13 @@ impl Rows {
                 let text = self.run.text(&path.to_string_lossy());
                 let known = modules.module(id);
                 let address = known.and_then(|module| module.address_of(offset));
-                let named = match known {
-                    Some(_) => self.symbols.of_file(path, offset),
+                let named = match known.and_then(|_| modules.source(id)) {
+                    Some(source) => self.symbols.of_file(&source, offset),
                     None => vec![Named::default()],
                 };
+                if modules.is_replaced(id) {
+                    self.replaced.insert(path.to_owned());
+                }
                 (named, Some(text), address.unwrap_or(offset))
             }
             Place::Memory(process, address) => {
@@ -405,6 +414,14 @@ impl Rows {
         if lost_wakings > 0 {
             let text = format!(
                 "the kernel lost {lost_wakings} wakeups for lack of buffer space: who ended some waits is not known"
+            );
+            self.run.run().problems.push(text);
+        }
+        self.counts.replaced = self.replaced.iter().cloned().collect();
+        for path in &self.replaced {
+            let text = format!(
+                "{}: names of its functions are not known: the file on disk is another one than the program ran",
+                Path::new(path).display()
             );
             self.run.run().problems.push(text);
         }

@@ -27,6 +27,7 @@ const MAX_WAITING: usize = 1 << 16;
 const NO_KERNEL: &str = "the kernel's work for the program, and where it waited, were not sampled, because this user may not see them";
 /// Fact of a run: whether wakings at the receipt of packets were connected to who sent them.
 pub(crate) const OF_PACKETS: &str = "wakers_over_loopback";
+const NO_MEMORY: &str = "the kernel's work for the program, and where it waited, were not sampled, because `ulimit -l` allows too little locked memory for it";
 const NO_WAITS: &str =
     "where the program waited is not known, because the kernel's buffer was full";
 
@@ -42,6 +43,8 @@ pub struct Sampled {
     pub failure: Option<Error>,
     /// False where only the program's own code was sampled, and not the kernel's for it.
     pub sees_kernel: bool,
+    /// Reason for that: `ulimit -l` allows too little locked memory, and not who may see it.
+    pub lacks_memory: bool,
     /// Reason why it was not recorded who ended waits.
     pub no_wakers: Option<String>,
 }
@@ -86,6 +89,7 @@ pub fn sample(
         }
     };
     let (sees_kernel, sees_waits) = (counters.sees_kernel, counters.sees_waits());
+    let lacks_memory = counters.lacks_memory;
     let no_wakers = counters.no_wakers.clone();
     run.reads_from_kernel(&[
         TableId::Samples,
@@ -96,7 +100,8 @@ pub fn sample(
         TableId::Threads,
     ]);
     if !sees_kernel {
-        run.run().problems.push(NO_KERNEL.to_owned());
+        let reason = if lacks_memory { NO_MEMORY } else { NO_KERNEL };
+        run.run().problems.push(reason.to_owned());
     } else if !sees_waits {
         run.run().problems.push(NO_WAITS.to_owned());
     }
@@ -134,6 +139,7 @@ pub fn sample(
         counts,
         failure,
         sees_kernel,
+        lacks_memory,
         no_wakers,
     })
 }
@@ -255,7 +261,7 @@ impl Reader {
                 Vec::new()
             }
             Event::Mapped(process, mapped) => {
-                self.spaces.map(process, &mapped);
+                self.spaces.map_at(process, &mapped, Some(time_ns));
                 Vec::new()
             }
             Event::Named(of, ..) | Event::Ended(of) if self.left_out == Some(of.process) => {

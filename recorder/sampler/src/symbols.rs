@@ -1,10 +1,9 @@
 //! Names and lines of places.
 
 use std::collections::HashMap;
-use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::str::FromStr;
 
 use blazesym::MaybeDefault;
@@ -37,9 +36,9 @@ impl Symbols {
     }
 
     /// The functions at a place in a file, outermost first; one without a name where nothing is known.
-    pub fn of_file(&self, path: &OsStr, offset: u64) -> Vec<Named> {
+    pub fn of_file(&self, path: &Path, offset: u64) -> Vec<Named> {
         let look = |debug_syms: bool| {
-            let mut elf = Elf::new(PathBuf::from(path));
+            let mut elf = Elf::new(path);
             elf.debug_syms = debug_syms;
             let source = Source::Elf(elf);
             let found = self

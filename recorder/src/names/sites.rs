@@ -27,19 +27,8 @@ struct Slot {
     site: Name,
 }
 
-/// Sites that one thread has met.
+/// Sites that one thread has met. Zeros: none.
 pub(crate) struct MetSites([Slot; SLOTS]);
-
-impl Default for MetSites {
-    fn default() -> Self {
-        let free = Slot {
-            place: ptr::null(),
-            name: Name(0),
-            site: Name(0),
-        };
-        Self([free; SLOTS])
-    }
-}
 
 /// First place that a site is looked for in. Where the compiler knows name and place, it knows this as well.
 #[inline(always)]

@@ -94,6 +94,10 @@ impl Writer {
     /// Brings counts, clock and facts of `run.json` up to date.
     pub(super) fn describe(&mut self) {
         self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
+        self.run.recorder.own_time = self
+            .shared
+            .own_time
+            .describe(self.run.clock.ticks_per_second);
         self.run.tables.clear();
         self.run.dropped = 0;
         let names = self.shared.threads.dropped_names();
@@ -113,6 +117,13 @@ impl Writer {
         self.run.recorder.perf = self.shared.perf.get().map(PerfShared::describe);
         self.run.recorder.crash_safe = Some(trouble.is_none());
         self.run.problems.extend(trouble);
+        let foreign = self.shared.foreign.load(Ordering::Relaxed);
+        if foreign > 0 {
+            self.run.problems.push(format!(
+                "a process or thread made by a raw `clone`, which shares the memory of another one, recorded in its place \
+                 (seen {foreign} times): rows of both may be lost, how many is not known"
+            ));
+        }
         if cut_pages::any() {
             self.run.problems.push(
                 "a file of live/ was cut by another process during recording: events of its threads may be missing"

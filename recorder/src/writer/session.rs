@@ -218,6 +218,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
                 .map(|name| (*name).to_owned())
                 .collect(),
             cost_ns_per_span: None,
+            own_time: None,
             crash_safe: None,
         },
         ..RunJson::default()

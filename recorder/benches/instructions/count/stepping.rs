@@ -24,19 +24,7 @@ pub fn mark() {
 /// Counts what candidate `name` does for so many spans; `seen` gets the address of each instruction,
 /// relative to the program's first byte in memory.
 pub fn count(name: &str, spans: u64, mut seen: impl FnMut(u64)) -> Result<Counts, Box<dyn Error>> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command
-        .args(["--candidate", name, &spans.to_string()])
-        .stdin(Stdio::null());
-    // SAFETY: a system call without memory of ours; the child asks to be traced by this process.
-    unsafe {
-        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(()),
-        });
-    }
-    let child = command.spawn()?;
-    let process = child.id() as libc::pid_t;
+    let process = start(&["--candidate", name, &spans.to_string()])?;
     let mut counts = Counts::default();
     // Stopped at its `exec`; then at the marks, and at signals that are its own.
     wait(process)?;
@@ -59,6 +47,20 @@ pub fn count(name: &str, spans: u64, mut seen: impl FnMut(u64)) -> Result<Counts
     Ok(counts)
 }
 
+/// Starts this program again, traced; it stops at its `exec`.
+pub fn start(arguments: &[&str]) -> io::Result<libc::pid_t> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(arguments).stdin(Stdio::null());
+    // SAFETY: a system call without memory of ours; the child asks to be traced by this process.
+    unsafe {
+        command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
+            -1 => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        });
+    }
+    Ok(command.spawn()?.id() as libc::pid_t)
+}
+
 fn run_to_mark(process: libc::pid_t) -> Result<(), Box<dyn Error>> {
     let mut signal = 0;
     loop {
@@ -71,7 +73,7 @@ fn run_to_mark(process: libc::pid_t) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn step(process: libc::pid_t, how: libc::c_uint, signal: i32) -> io::Result<()> {
+pub fn step(process: libc::pid_t, how: libc::c_uint, signal: i32) -> io::Result<()> {
     // SAFETY: no address of ours is given.
     match unsafe { libc::ptrace(how, process, 0, signal) } {
         -1 => Err(io::Error::last_os_error()),
@@ -80,7 +82,7 @@ fn step(process: libc::pid_t, how: libc::c_uint, signal: i32) -> io::Result<()> 
 }
 
 /// The signal that stopped it; `None`: it has ended.
-fn wait(process: libc::pid_t) -> io::Result<Option<i32>> {
+pub fn wait(process: libc::pid_t) -> io::Result<Option<i32>> {
     let mut status = 0;
     // SAFETY: `status` is valid for the write.
     match unsafe { libc::waitpid(process, &mut status, 0) } {
@@ -90,17 +92,21 @@ fn wait(process: libc::pid_t) -> io::Result<Option<i32>> {
 }
 
 fn instruction_pointer(process: libc::pid_t) -> io::Result<u64> {
+    Ok(registers(process)?.rip)
+}
+
+pub fn registers(process: libc::pid_t) -> io::Result<libc::user_regs_struct> {
     // SAFETY: zeroed registers are valid ones, and the call fills them in.
     unsafe {
         let mut registers: libc::user_regs_struct = std::mem::zeroed();
         match libc::ptrace(libc::PTRACE_GETREGS, process, 0, &mut registers) {
             -1 => Err(io::Error::last_os_error()),
-            _ => Ok(registers.rip),
+            _ => Ok(registers),
         }
     }
 }
 
-fn peek(process: libc::pid_t, address: u64) -> [u8; 8] {
+pub fn peek(process: libc::pid_t, address: u64) -> [u8; 8] {
     // SAFETY: reads a word of the other process; -1 where there is none, which is no jump either.
     let word = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, process, address, 0) };
     word.to_le_bytes()

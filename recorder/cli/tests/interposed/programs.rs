@@ -104,3 +104,70 @@ fn a_program_that_the_library_does_not_reach_is_said() {
     assert!(run.recorder.allocations.unwrap().starts_with("sampled"));
     assert!(value(&place.run(), "allocations").parse::<u64>().unwrap() > 10);
 }
+
+/// Its own library must come before all others: it would not start.
+#[test]
+fn a_program_with_address_sanitizer_is_said_to_be_one() {
+    let Some(place) = Place::new() else { return };
+    let source = |name: &str, text: &str| {
+        let path = place.path(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let library = source("asan.c", "int asan;\n");
+    place.library(&library, "libasan.so.8", &[]);
+    let program = source(
+        "uses.c",
+        "extern int asan; int main(void) { return asan; }\n",
+    );
+    let asan = place.text("libasan.so.8");
+    compile(
+        &program,
+        &["-Wl,-rpath,$ORIGIN"],
+        &place.path("uses"),
+        &[&asan],
+    );
+    let done = place.command(&["--alloc"], &["./uses"]).output().unwrap();
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let said = text(&done.stderr);
+    assert!(said.contains("is built with AddressSanitizer"), "{said}");
+    assert!(!place.run().exists());
+}
+
+#[test]
+fn a_program_that_allocates_nothing_is_no_fault() {
+    let Some(place) = Place::new() else { return };
+    let done = place
+        .command(&["--alloc", "--strict"], &["true"])
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(0));
+    assert!(
+        !text(&done.stderr).contains("warning"),
+        "{}",
+        text(&done.stderr)
+    );
+}
+
+/// Nothing can be loaded into its processes, or they may not see the memory: said, and a fault with `--strict`.
+#[test]
+fn processes_of_another_user_are_said() {
+    let Some(place) = Place::new() else { return };
+    // SAFETY: takes nothing.
+    if unsafe { libc::geteuid() } != 0 {
+        eprintln!("skipped: only root can become another user");
+        return;
+    }
+    let program = ["setpriv", "--reuid=65534", "--clear-groups", "sleep", "1"];
+    for (flags, code) in [(&["--alloc"][..], 0), (&["--alloc", "--strict"], 1)] {
+        let done = place.command(flags, &program).output().unwrap();
+        let said = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(code), "{said}");
+        assert!(
+            said.contains("another user were not recorded: sleep"),
+            "{said}"
+        );
+        let problems = run_json(&place.run()).problems;
+        assert!(problems.iter().any(|text| text.contains("sleep")));
+    }
+}

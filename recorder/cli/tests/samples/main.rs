@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod program;
+mod replaced;
 mod waits;
 mod wakers;
 

@@ -2,7 +2,9 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::mem::ManuallyDrop;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -49,7 +51,12 @@ impl Chunk {
 /// A spool being written.
 #[derive(Debug)]
 pub struct Writer {
-    file: File,
+    /// Closed only while its number is of this file: a program may close all numbers that it did not open, and have
+    /// files of its own under them.
+    file: ManuallyDrop<File>,
+    path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
     /// Bytes of all whole chunks.
     length: u64,
     buffer: Vec<u8>,
@@ -67,7 +74,9 @@ impl Writer {
             .open(path)?;
         file.write_all(MAGIC)?;
         Ok(Self {
-            file,
+            identity: identity(&file)?,
+            file: ManuallyDrop::new(file),
+            path: std::path::absolute(path)?,
             length: MAGIC.len() as u64,
             buffer: Vec::new(),
         })
@@ -87,6 +96,7 @@ impl Writer {
         header[..4].copy_from_slice(&(kind as u32).to_le_bytes());
         header[4..8].copy_from_slice(&(payload.len() as u32).to_le_bytes());
         header[8..].copy_from_slice(&hash(kind as u32, payload).to_le_bytes());
+        self.reopen_if_closed()?;
         let written = self.file.write_all(&self.buffer);
         match written {
             Ok(()) => self.length += self.buffer.len() as u64,
@@ -97,6 +107,66 @@ impl Writer {
     }
 }
 
+impl Writer {
+    fn is_ours(&self) -> bool {
+        identity(&self.file).is_ok_and(|found| found == self.identity)
+    }
+
+    fn reopen_if_closed(&mut self) -> io::Result<()> {
+        if self.is_ours() {
+            return Ok(());
+        }
+        let file = OpenOptions::new().append(true).open(&self.path)?;
+        if identity(&file)? != self.identity {
+            return Err(io::Error::other(
+                "the program has closed its descriptor, and another file has its name",
+            ));
+        }
+        self.file = ManuallyDrop::new(file);
+        Ok(())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        if self.is_ours() {
+            // SAFETY: dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.file) };
+        }
+    }
+}
+
+fn identity(file: &File) -> io::Result<(u64, u64)> {
+    let facts = file.metadata()?;
+    Ok((facts.dev(), facts.ino()))
+}
+
 pub(super) fn hash(kind: u32, payload: &[u8]) -> u64 {
     xxh3_64_with_seed(payload, kind.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn a_lost_descriptor_is_opened_anew_and_the_other_file_is_left_alone() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a");
+        let mut writer = Writer::create(&path).unwrap();
+        writer.chunk(Chunk::Note, &[b"one"]).unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        let theirs = tempfile::tempfile().unwrap();
+        let number = writer.file.as_raw_fd();
+        // SAFETY: a number of this test.
+        assert_eq!(unsafe { libc::dup2(theirs.as_raw_fd(), number) }, number);
+        writer.chunk(Chunk::Note, &[b"two"]).unwrap();
+        assert_eq!(theirs.metadata().unwrap().len(), 0);
+        assert_eq!(
+            std::fs::metadata(&path).unwrap().len(),
+            2 * length - MAGIC.len() as u64
+        );
+    }
 }

@@ -2,16 +2,17 @@
 //! of `live/log.jsonl` each, handed to the operating system before anything refers to it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{self, Write};
-use std::os::fd::{AsRawFd, RawFd};
+use std::io;
+use std::os::fd::RawFd;
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::Ceiling;
 use crate::collective::Collective;
 use crate::folder::Folder;
+use crate::held_file::{HeldFile, Identity};
 use crate::journal;
 use crate::text::Site;
 use crate::timeline::{ClockReading, Knot};
@@ -128,7 +129,8 @@ struct Line<E> {
 
 /// The open log.
 pub struct Log {
-    file: File,
+    live: Arc<Folder>,
+    file: HeldFile,
     /// Nothing is appended after a failure: names that follow would lack those before them.
     broken: bool,
 }
@@ -138,13 +140,14 @@ impl Log {
     ///
     /// # Errors
     /// There is one, or the operating system refuses.
-    pub fn create(live: &Folder) -> io::Result<Self> {
+    pub fn create(live: &Arc<Folder>) -> io::Result<Self> {
         // It gets its name with the lock on it: a log without a lock has lost its writer.
-        let file = live.create_appended(UNLOCKED)?;
-        // Where locks are not known, readers go by the process number in run.json.
-        let _ = file.try_lock();
+        let mut file = HeldFile::create(live, UNLOCKED)?;
+        file.lock();
         live.rename(UNLOCKED, LOG)?;
+        file.renamed(LOG);
         Ok(Self {
+            live: live.clone(),
             file,
             broken: false,
         })
@@ -159,14 +162,18 @@ impl Log {
         for entry in entries {
             text += &journal::seal(serde_json::to_string(&Line { entry })?);
         }
-        let written = file_size_signal::without(|| self.file.write_all(text.as_bytes()));
+        let open = |name: &str| self.live.open_appended(name);
+        let written = file_size_signal::without(|| self.file.append(open, text.as_bytes()));
         self.broken = written.is_err();
-        written
+        if written? {
+            self.file.lock();
+        }
+        Ok(())
     }
 
     /// Its file, for a forked process to close.
-    pub fn descriptor(&self) -> RawFd {
-        self.file.as_raw_fd()
+    pub fn descriptor(&self) -> (RawFd, Identity) {
+        self.file.descriptor()
     }
 }
 
@@ -198,7 +205,7 @@ mod tests {
     fn entries_come_back_and_a_cut_end_is_no_damage() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOG);
-        let live = Folder::open(folder.path()).unwrap();
+        let live = Arc::new(Folder::open(folder.path()).unwrap());
         let entries = [
             Entry::Name(7, "q\"\n\u{e9}".into()),
             Entry::Value("a".into(), "b".into()),
@@ -224,14 +231,17 @@ mod tests {
 
     #[test]
     fn a_full_disk_ends_the_log_and_leaves_it_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let full = std::fs::File::options().write(true).open("/dev/full");
         let mut log = Log {
-            file: File::options().write(true).open("/dev/full").unwrap(),
+            live: Arc::new(Folder::open(folder.path()).unwrap()),
+            file: HeldFile::of(full.unwrap()),
             broken: false,
         };
         let entry = [Entry::Name(7, "q".into())];
         assert!(log.append(&entry).is_err());
         assert!(log.append(&entry).is_ok(), "said once");
-        // SAFETY: asks for the flags of a number.
-        assert!(unsafe { libc::fcntl(log.descriptor(), libc::F_GETFD) } >= 0);
+        let (number, file) = log.descriptor();
+        assert!(file.is_of_number(number));
     }
 }

@@ -1,7 +1,7 @@
 //! A ring of another process, read without taking anything from it.
 
-use std::io;
-use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use super::Look;
@@ -19,7 +19,9 @@ const UNPUBLISHED: u64 = 64;
 
 /// One ring, and how far it was read.
 pub(super) struct ObservedRing {
-    pages: SharedPages,
+    _pages: Arc<SharedPages>,
+    /// Where it begins in them.
+    base: NonNull<u8>,
     capacity: u64,
     /// Position of the next record to read.
     at: u64,
@@ -32,15 +34,37 @@ pub(super) struct ObservedRing {
     copied: Box<[Record; COPIED]>,
 }
 
+// SAFETY: the base points into the pages, which it holds.
+unsafe impl Send for ObservedRing {}
+
 impl ObservedRing {
-    /// Maps a ring. `None`: it is not made yet, or of another version.
-    pub fn open(path: &Path) -> io::Result<Option<Self>> {
-        let pages = SharedPages::open(path)?;
+    /// The rings of a file, by place, which are made and not known yet. Those of another version are none.
+    pub fn all_new<'a>(
+        pages: &'a Arc<SharedPages>,
+        is_known: impl Fn(usize) -> bool + 'a,
+    ) -> impl Iterator<Item = (usize, Self)> + 'a {
+        let count = Self::count_in(pages);
+        let each = pages.bytes() / count.max(1);
+        (0..count)
+            .filter(move |nth| !is_known(*nth))
+            .filter_map(move |nth| Some((nth, Self::at(pages, nth * each, each)?)))
+    }
+
+    /// Rings that there is room for in a file; 0 before its first one is made.
+    pub fn count_in(pages: &SharedPages) -> usize {
         if pages.bytes() < HEADER_BYTES {
-            return Ok(None);
+            return 0;
         }
+        // SAFETY: as in `header`.
+        let first: &RingHeader = unsafe { pages.base().cast().as_ref() };
+        Ring::count_in(first, pages.bytes()).unwrap_or(0)
+    }
+
+    fn at(pages: &Arc<SharedPages>, from: usize, bytes: usize) -> Option<Self> {
         let mut ring = Self {
-            pages,
+            // SAFETY: inside the pages.
+            base: unsafe { pages.base().add(from) },
+            _pages: pages.clone(),
             capacity: 0,
             at: 0,
             stop: 0,
@@ -50,15 +74,12 @@ impl ObservedRing {
         };
         let header = ring.header();
         let width = size_of::<Record>() as u32;
-        let Some(capacity) = header.kind.capacity_of(MAGIC_RING, width) else {
-            return Ok(None);
-        };
-        let bytes = usize::try_from(capacity).ok().and_then(Ring::bytes);
+        let capacity = header.kind.capacity_of(MAGIC_RING, width)?;
         if !capacity.is_power_of_two()
             || capacity < 4 * UNPUBLISHED
-            || bytes != Some(ring.pages.bytes())
+            || usize::try_from(capacity).ok().and_then(Ring::bytes) != Some(bytes)
         {
-            return Ok(None);
+            return None;
         }
         let (head, tail) = (header.positions.head(), header.positions.tail());
         let uses = header.uses.load(Ordering::Relaxed);
@@ -71,13 +92,13 @@ impl ObservedRing {
         };
         ring.is_cut = ring.at > 0;
         ring.stop = ring.at;
-        Ok(Some(ring))
+        Some(ring)
     }
 
     fn header(&self) -> &RingHeader {
         // SAFETY: the pages begin with a header, any bits of which are valid; they are mapped as long as self. All of
         // it is atomics, which are only loaded here: the pages cannot be written.
-        unsafe { self.pages.base().cast::<RingHeader>().as_ref() }
+        unsafe { self.base.cast::<RingHeader>().as_ref() }
     }
 
     /// The thread that has it.
@@ -173,12 +194,7 @@ impl ObservedRing {
         // SAFETY: the records follow the header's page inside the mapping, and `at` lies within the capacity. Any bytes
         // are a record. Volatile, as the thread may write there meanwhile: then what was read is not used.
         unsafe {
-            let records = self
-                .pages
-                .base()
-                .as_ptr()
-                .add(HEADER_BYTES)
-                .cast::<Record>();
+            let records = self.base.as_ptr().add(HEADER_BYTES).cast::<Record>();
             records.add(at).read_volatile()
         }
     }

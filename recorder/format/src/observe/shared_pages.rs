@@ -15,6 +15,8 @@ pub(super) struct SharedPages {
 
 // SAFETY: memory that is only read, by atomic or volatile loads.
 unsafe impl Send for SharedPages {}
+// SAFETY: as above.
+unsafe impl Sync for SharedPages {}
 
 impl SharedPages {
     /// Maps a file that is there. An empty one is an error.

@@ -23,8 +23,6 @@ pub struct RingReader {
     ring: Arc<Ring>,
     /// Of the next group. Kept here, so that it is written once a context and not once a row.
     origin: Origin,
-    /// Copies of records, which nobody else writes to.
-    copied: Box<[Record; COPIED]>,
 }
 
 impl RingReader {
@@ -36,7 +34,6 @@ impl RingReader {
                 context: ring.header().context(),
             },
             ring,
-            copied: Box::new([Record::default(); COPIED]),
         }
     }
 
@@ -89,9 +86,14 @@ impl RingReader {
             // It was not written by the ring's producer: its file was written to, or cut.
             _ => at,
         };
+        if at >= head {
+            return;
+        }
+        // Copies, which nobody else writes to.
+        let mut copies = [Record::default(); COPIED];
         while at < head {
-            let copied = ring.copy(at, head, &mut *self.copied);
-            let mut records = &self.copied[..copied];
+            let copied = ring.copy(at, head, &mut copies);
+            let mut records = &copies[..copied];
             while let Some(first) = records.first() {
                 let group = 1 + first.extensions();
                 // The rest of a group behind the copies comes with the next ones. Nothing but damage ends a group at

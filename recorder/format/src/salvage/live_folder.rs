@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,7 +17,7 @@ use crate::kernel_source::PtxHash;
 use crate::live::{COUNTS, Entry, LOG, LiveCounts, LoggedThread, read_log};
 use crate::mapped_file::{FileKind, HEADER_BYTES};
 use crate::mapping::Mapping;
-use crate::ring::Ring;
+use crate::ring::{Ring, RingHeader};
 use crate::row_counters::RowCounters;
 use crate::schema::{TABLES, TableId};
 use crate::text::{SITE, Site, Text, TextTable};
@@ -195,8 +196,32 @@ impl LiveFolder {
             // The process died while it made the file, and it has held nothing yet; or it was emptied.
             return;
         }
+        let memory = Arc::new(memory);
+        // SAFETY: long enough, as it was finished, and aligned to a page; any bits are valid in it.
+        let first: &RingHeader = unsafe { memory.base().cast().as_ref() };
+        let count = Ring::count_in(first, bytes).unwrap_or(1);
+        let each = bytes / count;
+        for (nth, number) in (0..count).zip(number..) {
+            self.ring_in(path, &memory, nth * each..(nth + 1) * each, number, logged);
+        }
+    }
+
+    /// One ring of a file.
+    fn ring_in(
+        &mut self,
+        path: &Path,
+        memory: &Arc<Mapping>,
+        range: Range<usize>,
+        number: u32,
+        logged: &HashSet<(u32, u64)>,
+    ) {
+        let is_first = range.start == 0;
+        let ring = Ring::restored(memory, range.clone(), number);
+        if ring.is_none() && !is_first && is_unused(memory, &range) {
+            return;
+        }
         self.finished_rings += 1;
-        let Some(ring) = Ring::restored(memory, bytes, number) else {
+        let Some(ring) = ring else {
             self.lost_rings = true;
             return self.problem(
                 path,
@@ -284,6 +309,13 @@ fn max_name(lines: u64) -> u64 {
     (2 * lines + 1024).min(1 << 24)
 }
 
+/// True if no ring was made in that range yet.
+fn is_unused(memory: &Mapping, range: &Range<usize>) -> bool {
+    // SAFETY: inside the memory, aligned to a page; any bits are valid in it.
+    let kind: &FileKind = unsafe { memory.base().add(range.start).cast().as_ref() };
+    !kind.is_finished()
+}
+
 fn is_ring(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("ring"))
 }
@@ -306,7 +338,7 @@ mod tests {
     fn a_name_of_a_number_beyond_the_log_is_left_out_and_told() {
         let folder = tempfile::tempdir().unwrap();
         let names = [1000, 1 << 23].map(|number| Entry::Name(number, format!("name {number}")));
-        Log::create(&Folder::open(folder.path()).unwrap())
+        Log::create(&Arc::new(Folder::open(folder.path()).unwrap()))
             .unwrap()
             .append(&names)
             .unwrap();

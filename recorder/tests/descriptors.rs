@@ -1,0 +1,111 @@
+//! Programs that close descriptors which they did not open, as daemons do, and open files of their own.
+#![cfg(target_os = "linux")]
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use trueno_format::run_json::State;
+use trueno_recorder::{Overflow, Recorder};
+use trueno_testing::{folder, run_json, table};
+
+/// Tells the test binary to be the program: the folder of its run and of its own files.
+const FOLDER: &str = "TRUENO_TEST_DESCRIPTORS";
+/// Files that it opens itself; more than a recorder has.
+const OWN: u32 = 40;
+/// Rows before, and after; more than a batch.
+const HALF: u64 = 40_000;
+
+/// The program; alone it has nothing to do.
+#[test]
+fn records_as_a_daemon() {
+    let Ok(place) = std::env::var(FOLDER) else {
+        return;
+    };
+    let place = Path::new(&place);
+    let rec = Recorder::builder(place.join("it.run"))
+        .overflow(Overflow::Block)
+        .create()
+        .unwrap();
+    record(&rec, "before");
+    // SAFETY: takes numbers. Nothing else of this process is used afterwards but its standard streams.
+    unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
+    let own = |nth: u32| place.join(format!("own {nth}"));
+    let mut files: Vec<File> = (0..OWN)
+        .map(|nth| File::create(own(nth)).unwrap())
+        .collect();
+    record(&rec, "after");
+    rec.finish().unwrap();
+    drop(rec);
+    for (nth, file) in (0..).zip(&mut files) {
+        file.write_all(b"mine").unwrap();
+        assert_eq!(fs::read(own(nth)).unwrap(), b"mine", "{nth}");
+    }
+}
+
+fn record(rec: &Recorder, name: &str) {
+    for at in 0..HALF {
+        rec.brick(name).elements(at);
+    }
+    let earlier = if name == "before" { 0 } else { HALF };
+    while rec.status().rows < earlier + HALF {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn a_daemon_keeps_its_files_and_its_run() {
+    let (place, _) = folder();
+    let done = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "records_as_a_daemon", "--nocapture"])
+        .env(FOLDER, place.path())
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert!(
+        done.status.success(),
+        "{}{}",
+        String::from_utf8_lossy(&done.stdout),
+        String::from_utf8_lossy(&done.stderr)
+    );
+    let run = place.path().join("it.run");
+    let json = run_json(&run);
+    assert_eq!(json.state, State::Finished);
+    assert_eq!((json.dropped, &json.problems), (0, &vec![]));
+    assert_eq!(table(&run, "bricks").rows as u64, 2 * HALF);
+    assert!(!run.join("live").exists());
+}
+
+/// A forked child has the numbers of its parent: what it opens in their place is its own.
+#[test]
+fn a_child_that_closes_all_keeps_its_files() {
+    let (place, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    drop(rec.brick("parent's"));
+    let own = place.path().join("own");
+    let own_c = std::ffi::CString::new(own.to_str().unwrap()).unwrap();
+    // SAFETY: the child makes system calls only, and frees what it has of the recorder, which takes no lock.
+    let child = unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
+            let flags = libc::O_CREAT | libc::O_RDWR;
+            let numbers = [0; 20].map(|_| libc::open(own_c.as_ptr(), flags, 0o600));
+            drop(rec);
+            let lost = numbers
+                .iter()
+                .any(|number| libc::fcntl(*number, libc::F_GETFD) < 0);
+            libc::_exit(lost.into());
+        }
+        child
+    };
+    let mut status = 0;
+    // SAFETY: the number is valid for the call.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(status, 0, "the recorder closed a file of the child's");
+    assert_eq!(fs::read(own).unwrap(), b"");
+    drop(rec.brick("parent's"));
+    rec.finish().unwrap();
+    assert_eq!(table(&path, "bricks").rows, 2);
+}
