@@ -16,14 +16,19 @@ use trueno_format::folder::Folder;
 use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
+use trueno_processes::Selection;
 use trueno_sampler::{DEFAULT_STACK_BYTES, MAX_STACK_BYTES, Sampling};
 use trueno_tracer::Calls;
 
+use crate::attach::{Means, Process};
 use crate::head::{Output, path_of};
+use crate::subject::{Part, Subject};
+use crate::window::Window;
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
 const WHAT: &str = "What to record [default: CUDA work and NVTX ranges]";
 const CUDA: &str = "CUDA";
+const PART: &str = "Which part [default: all of it]";
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -122,8 +127,24 @@ pub struct Args {
         hide_short_help = true
     )]
     stack_kib: u32,
+    /// Record a process that runs already, from now on
+    ///
+    /// With --sample or --calls: all its threads and children, and what they begin. Ctrl-C ends the recording, and the
+    /// process goes on.
+    #[arg(
+        long,
+        value_name = "PID",
+        value_parser = clap::value_parser!(i32).range(1..),
+        conflicts_with = "command",
+        help_heading = PART
+    )]
+    pid: Option<i32>,
     /// The program and its arguments; all options before it are for this command
-    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(
+        required_unless_present = "pid",
+        trailing_var_arg = true,
+        value_name = "PROGRAM"
+    )]
     command: Vec<OsString>,
 }
 
@@ -152,7 +173,8 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    let output = output(args);
+    let subject = subject(args)?;
+    let output = output(args, &subject);
     let sampling = args.sample.map(|hz| Sampling {
         hz,
         stack_bytes: args.stack_kib << 10,
@@ -163,13 +185,13 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
-        return calls::run(&args.command, calls, &Output::new(&output), args.strict);
+        let output = Output::new(&output);
+        return calls::run(subject, calls, &part(args), &output, args.strict);
     }
     if let Some(sampling) = sampling {
         make_way(args, &output)?;
-        let command = &args.command;
         let output = Output::new(&output);
-        return samples::run(command, command, sampling, &output, args.strict);
+        return samples::run(subject, None, sampling, &part(args), &output, args.strict);
     }
     if args.libs || args.alloc.is_some() {
         make_way(args, &output)?;
@@ -245,7 +267,14 @@ fn calls_and_samples(
         ..sampling
     };
     let sampled = Output::new(&beside);
-    let exit_code = samples::run(&command, &args.command, sampling, &sampled, args.strict);
+    let exit_code = samples::run(
+        Subject::Program(&command),
+        Some(&args.command),
+        sampling,
+        &Part::default(),
+        &sampled,
+        args.strict,
+    );
     if traced.has(RUN_JSON) {
         let (calls, samples) = (path_of(&traced, output), sampled.path());
         let (calls, samples) = (calls.display(), samples.display());
@@ -273,9 +302,49 @@ fn end(args: &Args, status: ExitStatus, whole: bool) -> u8 {
     signals::end_as(status)
 }
 
-fn output(args: &Args) -> PathBuf {
+/// What is recorded; of a process whether it can be is known now.
+fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
+    let Some(pid) = args.pid else {
+        return Ok(Subject::Program(&args.command));
+    };
+    let means = match (&args.calls, args.sample) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::NotStarted(
+                "--pid takes --sample or --calls, not both; nothing was recorded (hint: run both at once from two terminals, then \
+                 `trueno-analyze import sampled.run --into calls.run -o both.run`)"
+                    .to_owned(),
+            ));
+        }
+        (Some(_), None) => Means::Tracing,
+        (None, Some(_)) => Means::Sampling,
+        (None, None) => {
+            return Err(Failure::NotStarted(
+                "--pid needs --sample or --calls; nothing was recorded: CUDA work, NVTX ranges, --libs and --alloc need a library \
+                 that is loaded when the program starts"
+                    .to_owned(),
+            ));
+        }
+    };
+    // What is attached to ends neither with this process nor by its signals.
+    signals::prepare_attached();
+    Process::find(pid, means).map(Subject::Process)
+}
+
+fn part(args: &Args) -> Part {
+    let mut window = Window::new(None, None);
+    window.can_be_asked = args.pid.is_some();
+    Part {
+        window,
+        processes: Selection::All,
+    }
+}
+
+fn output(args: &Args, subject: &Subject<'_>) -> PathBuf {
     args.output.clone().unwrap_or_else(|| {
-        let program = args.command.first().map(PathBuf::from).unwrap_or_default();
+        let program = match subject {
+            Subject::Program(command) => command.first().map(PathBuf::from).unwrap_or_default(),
+            Subject::Process(process) => PathBuf::from(process.name.replace('/', "-")),
+        };
         let name = program.file_stem().unwrap_or_default().to_owned();
         let mut name = if name.is_empty() {
             OsString::from("program")

@@ -24,6 +24,13 @@ pub fn prepare() {
     }
 }
 
+/// Before a process is attached to: the recording ends, and the process goes on.
+pub fn prepare_attached() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        handle(signal, remember);
+    }
+}
+
 /// A program that will start with the signals that the caller of this process set.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -54,7 +61,7 @@ fn handle(signal: c_int, by: extern "C" fn(c_int)) {
     }
 }
 
-/// Tells that this process was asked to end, as its program was.
+/// Tells that this process was asked to end.
 pub fn was_asked_to_end() -> bool {
     ASKED_TO_END.load(Ordering::Acquire)
 }
