@@ -58,16 +58,18 @@ impl Process {
         if means == Means::Tracing && status.tracer != 0 {
             return Err(Failure::NotMeasurable(traced_already(id, &status)));
         }
-        let mut command = arguments(id);
-        if command.first().is_none_or(|program| program.is_empty()) {
-            command = vec![OsString::from(name)];
-        }
-        Ok(Self {
+        let found = Self {
             id,
+            command: command_of(id, &status.name),
             is_stopped: status.state == 'T',
             name: status.name,
-            command,
-        })
+        };
+        // The same question as both kinds of recording ask the system.
+        let seen = fs::read_link(format!("/proc/{id}/exe"));
+        match seen.err().and_then(|error| found.refused_user(&error)) {
+            Some(refused) => Err(refused),
+            None => Ok(found),
+        }
     }
 
     /// Time of its life that is not recorded, for people. The system counts it in hundredths of a second.
@@ -140,6 +142,14 @@ impl Process {
             "process {id} ({name}) belongs to user {theirs}, and you are {own}; nothing was recorded (hint: {who})"
         )))
     }
+}
+
+fn command_of(id: i32, name: &str) -> Vec<OsString> {
+    let command = arguments(id);
+    if command.first().is_none_or(|program| program.is_empty()) {
+        return vec![OsString::from(name)];
+    }
+    command
 }
 
 fn may_not(error: &io::Error) -> bool {

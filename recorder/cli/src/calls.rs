@@ -6,7 +6,7 @@ use trueno_tracer::{Calls, Counts, Error, Traced, attach, trace};
 
 use crate::attach::Means;
 use crate::head::{Output, head, not_begun};
-use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end};
+use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
 
 /// Records system calls of a program or process. Gives the exit code.
@@ -31,7 +31,6 @@ pub fn run(
             let mut id = 0;
             let create = |process: i32| {
                 id = process;
-                window.begin();
                 let mut head = head(command, process);
                 head.values
                     .insert("calls".to_owned(), calls.text().to_owned());
@@ -40,11 +39,7 @@ pub fn run(
             let traced = trace(command, recorded, create, &mut watch)
                 .map_err(|error| not_started(error, output))?;
             Ok(end(traced, part, output, strict, |status| {
-                status.or_else(|| {
-                    let status = trueno_processes::wait_for_child(id).ok();
-                    signals::child(0);
-                    status
-                })
+                status.or_else(|| signals::wait_for(id))
             }))
         }
         Way::Attach(target) => {
@@ -54,10 +49,7 @@ pub fn run(
                     .insert("calls".to_owned(), calls.text().to_owned());
                 output.create(head).map_err(Error::Run)
             };
-            let begun = || {
-                target.say_begun();
-                window.begin();
-            };
+            let begun = || target.say_begun();
             let id = target.process.id;
             let traced = match attach(id, recorded, create, begun, &mut watch) {
                 Ok(traced) => traced,
@@ -79,12 +71,9 @@ fn end(
     status: impl FnOnce(Option<ExitStatus>) -> Option<ExitStatus>,
 ) -> u8 {
     let is_whole = traced.failure.is_none() && traced.counts.foreign == 0 && traced.left_out == 0;
-    say_end(
-        &part.window,
-        traced.goes_on && traced.failure.is_none(),
-        traced.left_out,
-    );
+    say_end(&part.window, traced.goes_on && traced.failure.is_none());
     tell(&traced.counts, output);
+    say_processes(&part.processes, traced.counts.processes, traced.left_out);
     if let Some(failure) = traced.failure {
         say(&format!(
             "warning: {failure}; nothing was recorded from then on, and {} is incomplete (hint: trueno-analyze recover)",

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use trueno_ceilings::gpu::GpuCeilings;
@@ -15,6 +16,7 @@ use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_format::folder::Folder;
 use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
+use trueno_format::time_text::parse_duration;
 use trueno_import::cuda::spool::{Summary, collect};
 use trueno_processes::Selection;
 use trueno_sampler::{DEFAULT_STACK_BYTES, MAX_STACK_BYTES, Sampling};
@@ -139,6 +141,26 @@ pub struct Args {
         help_heading = PART
     )]
     pid: Option<i32>,
+    /// End the recording after this time; the program runs on to its own end
+    ///
+    /// TIME has a unit, as in 10s or 500ms, and begins with the recording.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
+    duration: Option<Duration>,
+    /// Begin the recording after this time
+    ///
+    /// The program runs unrecorded until then.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
+    delay: Option<Duration>,
+    /// Only the program itself, without its child processes
+    ///
+    /// With --sample or --calls.
+    #[arg(long, conflicts_with = "only", help_heading = PART)]
+    no_children: bool,
+    /// Only processes of this name: that of the process, or of the file it runs
+    ///
+    /// With --sample or --calls. All others run unrecorded.
+    #[arg(long, value_name = "NAME", value_parser = process_name, help_heading = PART)]
+    only: Option<String>,
     /// The program and its arguments; all options before it are for this command
     #[arg(
         required_unless_present = "pid",
@@ -173,6 +195,7 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
+    check_part(args)?;
     let subject = subject(args)?;
     let output = output(args, &subject);
     let sampling = args.sample.map(|hz| Sampling {
@@ -196,7 +219,8 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if args.libs || args.alloc.is_some() {
         make_way(args, &output)?;
         let wanted = (args.libs, args.alloc.unwrap_or(0));
-        return interposed::run(&args.command, wanted, &Output::new(&output), args.strict);
+        let (window, output) = (part(args).window, Output::new(&output));
+        return interposed::run(&args.command, wanted, &window, &output, args.strict);
     }
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
     if let Some((name, value)) = INJECTIONS
@@ -260,6 +284,9 @@ fn calls_and_samples(
     let mut command: Vec<OsString> = vec![own.into(), "run".into()];
     command.push(format!("--calls={}", calls.text()).into());
     command.extend(args.strict.then(|| "--strict".into()));
+    if let Some(duration) = args.duration {
+        command.push(format!("--duration={}ns", duration.as_nanos()).into());
+    }
     command.extend(["-o".into(), output.into(), "--".into()]);
     command.extend(args.command.iter().cloned());
     let sampling = Sampling {
@@ -271,7 +298,7 @@ fn calls_and_samples(
         Subject::Program(&command),
         Some(&args.command),
         sampling,
-        &Part::default(),
+        &part(args),
         &sampled,
         args.strict,
     );
@@ -331,12 +358,47 @@ fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
 }
 
 fn part(args: &Args) -> Part {
-    let mut window = Window::new(None, None);
+    let mut window = Window::new(args.delay, args.duration);
     window.can_be_asked = args.pid.is_some();
-    Part {
-        window,
-        processes: Selection::All,
+    let processes = match &args.only {
+        Some(name) => Selection::Named(name.clone()),
+        None if args.no_children => Selection::First,
+        None => Selection::All,
+    };
+    Part { window, processes }
+}
+
+/// A name without its folder: no other would be found.
+fn process_name(text: &str) -> Result<String, String> {
+    match text.rsplit('/').next() {
+        Some(name) if name == text && !text.is_empty() => Ok(text.to_owned()),
+        Some(name) if !name.is_empty() => Err(format!("a name without its folder: {name}?")),
+        _ => Err("expected the name of a process, such as python3".to_owned()),
     }
+}
+
+/// Refuses flags that the kind of recording does not have.
+fn check_part(args: &Args) -> Result<(), Failure> {
+    let selects = args.no_children || args.only.is_some();
+    let has_window = args.delay.is_some() || args.duration.is_some();
+    let (is_outside, is_preloaded) = (
+        args.calls.is_some() || args.sample.is_some(),
+        args.libs || args.alloc.is_some(),
+    );
+    let is_both = args.calls.is_some() && args.sample.is_some();
+    let problem = if is_both && (selects || args.delay.is_some()) {
+        "--delay, --only and --no-children take --sample or --calls, not both"
+    } else if selects && !is_outside {
+        "--only and --no-children need --sample or --calls"
+    } else if has_window && !is_outside && !is_preloaded {
+        "--delay and --duration need --sample, --calls, --libs or --alloc: CUDA work and NVTX ranges are recorded by a library in \
+         the program, from its start to its end"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::NotStarted(format!(
+        "{problem}; nothing was started"
+    )))
 }
 
 fn output(args: &Args, subject: &Subject<'_>) -> PathBuf {

@@ -8,7 +8,7 @@ use trueno_sampler::{Counts, Error, Sampled, Sampling, attach, sample};
 
 use crate::attach::Means;
 use crate::head::{Output, head, not_begun};
-use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end};
+use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
 
 /// Samples a program or process: the run is named for `program`, the command itself or one that it runs. Gives the exit
@@ -47,7 +47,6 @@ pub fn run(
             let mut watch = |process: i32| {
                 if process > 0 {
                     id = process;
-                    window.begin();
                 }
                 signals::child(process.unsigned_abs());
             };
@@ -57,18 +56,11 @@ pub fn run(
             let sampled = sample(started, sampling, sampled, create, &mut watch)
                 .map_err(|error| not_started(error, output))?;
             Ok(end(sampled, part, output, strict, |status| {
-                status.or_else(|| {
-                    let status = trueno_processes::wait_for_child(id).ok();
-                    signals::child(0);
-                    status
-                })
+                status.or_else(|| signals::wait_for(id))
             }))
         }
         Way::Attach(target) => {
-            let begun = || {
-                target.say_begun();
-                window.begin();
-            };
+            let begun = || target.say_begun();
             let create = || create(target.head());
             let sampled = match attach(target.process.id, sampling, sampled, create, begun) {
                 Ok(sampled) => sampled,
@@ -124,8 +116,9 @@ fn end(
     strict: bool,
     status: impl FnOnce(Option<ExitStatus>) -> Option<ExitStatus>,
 ) -> u8 {
-    say_end(&part.window, sampled.goes_on, sampled.left_out);
+    say_end(&part.window, sampled.goes_on);
     tell(&sampled.counts, output);
+    say_processes(&part.processes, sampled.counts.processes, sampled.left_out);
     if !sampled.sees_kernel {
         say(
             "warning: the kernel's work for the program, and where it waited, were not sampled, because this user may not see them \

@@ -48,6 +48,13 @@ pub fn child(pid: u32) {
     CHILD.store(pid as i32, Ordering::Release);
 }
 
+/// Waits for the end of the program, whose recording has ended.
+pub fn wait_for(program: i32) -> Option<ExitStatus> {
+    let status = trueno_processes::wait_for_child(program).ok();
+    child(0);
+    status
+}
+
 fn handle(signal: c_int, by: extern "C" fn(c_int)) {
     if caller_signals::is_ignored(signal) {
         return;

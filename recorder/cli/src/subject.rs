@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::process::ExitStatus;
 
 use trueno_format::run_json::RunJson;
-use trueno_processes::{Ended, Selection, wait_for_child};
+use trueno_processes::{Ended, Selection};
 
 use crate::attach::{Means, Process};
 use crate::head::{head, not_begun};
@@ -50,7 +50,7 @@ impl<'a> Subject<'a> {
             Self::Program(command) => delayed(command, window, means),
             Self::Process(process) => match window.wait(process.id)? {
                 Ended::Process => Ok(Way::Over(None)),
-                Ended::Asked if signals::was_asked_to_end() => Ok(Way::Over(None)),
+                Ended::Asked if window.was_asked_to_end() => Ok(Way::Over(None)),
                 Ended::Asked => Ok(Way::Attach(Target {
                     process,
                     is_child: false,
@@ -69,15 +69,8 @@ fn delayed<'a>(command: &[OsString], window: &Window, means: Means) -> Result<Wa
     let child = started.map_err(|error| not_begun(program, &error))?;
     signals::child(child.id());
     let id = child.id().cast_signed();
-    let over = |id| {
-        let status = wait_for_child(id);
-        signals::child(0);
-        status
-            .map(Some)
-            .map_err(|e| Failure::NotStarted(format!("process {id}: cannot be waited for: {e}")))
-    };
     if window.wait(id)? == Ended::Process {
-        return Ok(Way::Over(over(id)?));
+        return Ok(Way::Over(signals::wait_for(id)));
     }
     match Process::find(id, means) {
         Ok(found) => {
@@ -92,7 +85,7 @@ fn delayed<'a>(command: &[OsString], window: &Window, means: Means) -> Result<Wa
         }
         Err(problem) => {
             say(&format!("warning: {problem}"));
-            Ok(Way::Over(over(id)?))
+            Ok(Way::Over(signals::wait_for(id)))
         }
     }
 }
@@ -130,18 +123,25 @@ impl Target {
         if status.is_some() {
             return status;
         }
-        let status = wait_for_child(self.process.id).ok();
-        signals::child(0);
-        status
+        signals::wait_for(self.process.id)
     }
 }
 
-/// Says that the recording ended before the program, and what is in it of its processes.
-pub fn say_end(window: &Window, goes_on: bool, left_out: u64) {
+/// Says that the recording ended before the program.
+pub fn say_end(window: &Window, goes_on: bool) {
     if goes_on {
+        let why = window.why();
+        say(&format!("{why}; the program goes on, unrecorded"));
+    }
+}
+
+/// Says which processes are missing, of so many that are there.
+pub fn say_processes(selection: &Selection, processes: u64, left_out: u64) {
+    if let Selection::Named(name) = selection
+        && processes == 0
+    {
         say(&format!(
-            "{}; the program goes on, unrecorded",
-            window.why()
+            "warning: no process of the name {name} ran (hint: `ps -e` shows names)"
         ));
     }
     if left_out > 0 {
@@ -152,9 +152,13 @@ pub fn say_end(window: &Window, goes_on: bool, left_out: u64) {
 
 /// Says that nothing was recorded. Gives the exit code.
 pub fn end_before_begin(window: &Window, status: Option<ExitStatus>) -> u8 {
-    let delay = window.delay.map(shown).unwrap_or_default();
-    say(&format!(
-        "nothing was recorded: it ended before the recording began, after {delay} (--delay)"
-    ));
+    if window.was_asked_to_end() {
+        say("nothing was recorded: stopped before the recording began");
+    } else {
+        let delay = window.delay.map(shown).unwrap_or_default();
+        say(&format!(
+            "nothing was recorded: the program ended before the recording began, {delay} after its start (--delay)"
+        ));
+    }
     status.map_or(2, signals::end_as)
 }

@@ -31,18 +31,16 @@ impl Window {
         self.duration.is_some() || self.can_be_asked
     }
 
-    /// The recording begins now.
-    pub fn begin(&self) {
-        let _ = self.began.set(Instant::now());
+    /// True once the recording shall end. It has begun when this is asked first.
+    pub fn is_over(&self) -> bool {
+        let began = self.began.get_or_init(Instant::now);
+        let is_late = |duration| began.elapsed() >= duration;
+        self.was_asked_to_end() || self.duration.is_some_and(is_late)
     }
 
-    /// True once the recording shall end.
-    pub fn is_over(&self) -> bool {
-        let is_late = |duration| {
-            let began = self.began.get();
-            began.is_some_and(|began| began.elapsed() >= duration)
-        };
-        (self.can_be_asked && signals::was_asked_to_end()) || self.duration.is_some_and(is_late)
+    /// True if somebody has asked this process to end the recording.
+    pub fn was_asked_to_end(&self) -> bool {
+        self.can_be_asked && signals::was_asked_to_end()
     }
 
     /// Waits until the recording begins. The process may end before.
@@ -53,15 +51,14 @@ impl Window {
         let end = ProcessEnd::of(process)
             .map_err(|error| Failure::NotStarted(format!("process {process}: {error}")))?;
         let since = Instant::now();
-        let is_over =
-            || since.elapsed() >= delay || (self.can_be_asked && signals::was_asked_to_end());
+        let is_over = || since.elapsed() >= delay || self.was_asked_to_end();
         Ok(end.wait(Some(&is_over)))
     }
 
     /// Reason why the recording ended before the program, as a sentence's beginning.
     pub fn why(&self) -> String {
         match self.duration {
-            Some(duration) if !(self.can_be_asked && signals::was_asked_to_end()) => {
+            Some(duration) if !self.was_asked_to_end() => {
                 format!("recording ended after {} (--duration)", shown(duration))
             }
             _ => "recording ended".to_owned(),

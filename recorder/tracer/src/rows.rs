@@ -356,6 +356,13 @@ impl Rows {
         self.order.thread_is_gone(thread);
     }
 
+    /// A thread of what began before the recording.
+    pub fn forget(&mut self, thread: &Thread) {
+        self.descriptors.thread_ends(thread.process);
+        self.counts.threads -= 1;
+        self.counts.processes -= u64::from(thread.id == thread.process);
+    }
+
     /// A thread is about to end: the last time that its name can be read.
     pub fn thread_ends(&mut self, mut thread: Thread) -> Result<(), Error> {
         let caller = thread.caller();

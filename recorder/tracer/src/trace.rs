@@ -97,12 +97,12 @@ pub fn attach(
     watch: Watch<'_>,
 ) -> Result<Traced, Error> {
     let mut trace = Trace::new(process, part, run()?, false);
-    let begun_ns = now_ns();
     let Attached {
         stops,
         threads,
         left_out,
     } = attach_to(process, part.processes)?;
+    let begun_ns = now_ns();
     trace.left_out = left_out;
     trace.begin_attached(begun_ns, &threads);
     for (thread, event) in stops {
@@ -202,6 +202,8 @@ impl<'a> Trace<'a> {
         let _ticks = end.map(|_| Ticks::start());
         loop {
             let asks = !self.is_ending;
+            // The end counts from the beginning of the recording.
+            let asks = asks && self.rows.has_begun();
             if asks && (is_over(end) || self.must_let_go()) {
                 self.let_go();
             }
@@ -484,18 +486,8 @@ impl<'a> Trace<'a> {
             caller.memory = process;
             caller.clears = None;
         }
-        if let Selection::Named(_) = self.part.processes {
-            self.named.remove(&process);
-            self.unrecorded.remove(&process);
-            if !self.takes(process, process)
-                && let Some(mut left) = self.threads.remove(&process)
-            {
-                left.call = None;
-                let done = self.rows.thread_is_left(left, self.last_ns);
-                self.note(done);
-            }
-        }
-        if process == self.root && !self.rows.has_begun() {
+        let is_first = process == self.root && !self.rows.has_begun();
+        if is_first {
             let call = self
                 .threads
                 .get(&process)
@@ -503,6 +495,28 @@ impl<'a> Trace<'a> {
             let at_ns = call.map_or(self.last_ns, |call| call.start_ns);
             let inherited = descriptors::objects(process).unwrap_or_default();
             self.rows.begin(inherited, at_ns, now_ns());
+        }
+        if let Selection::Named(_) = self.part.processes {
+            self.named.remove(&process);
+            self.unrecorded.remove(&process);
+            if !self.takes(process, process) {
+                self.leave(process, is_first);
+            }
+        }
+    }
+
+    /// A process has become another program, which is not recorded.
+    fn leave(&mut self, process: pid_t, has_no_row: bool) {
+        let Some(mut left) = self.threads.remove(&process) else {
+            return;
+        };
+        // What it was in is its exec.
+        left.call = None;
+        if has_no_row {
+            self.rows.forget(&left);
+        } else {
+            let done = self.rows.thread_is_left(left, self.last_ns);
+            self.note(done);
         }
     }
 

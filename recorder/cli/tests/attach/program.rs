@@ -61,7 +61,7 @@ fn works(file: &str) {
 #[inline(never)]
 fn burn() {
     let mut sum = 0_u64;
-    for number in 0..200_000 {
+    for number in 0..1_000_000 {
         sum = std::hint::black_box(sum ^ number);
     }
 }
