@@ -56,7 +56,10 @@ impl Process {
             return Err(refused(format!("process {id} is this recorder itself")));
         }
         if means == Means::Tracing && status.tracer != 0 {
-            return Err(Failure::NotMeasurable(traced_already(id, &status)));
+            let reason = traced_already(id, &status);
+            return Err(Failure::NotMeasurable(format!(
+                "{reason}; nothing was recorded"
+            )));
         }
         let found = Self {
             id,

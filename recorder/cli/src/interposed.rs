@@ -61,6 +61,10 @@ pub fn run(
         Err(error) => return Err(Failure::NotStarted(error.to_string())),
     };
     let Some(counts) = &recorded.counts else {
+        if let (Some(failure), Some(status)) = (&recorded.failure, recorded.status) {
+            say(&format!("warning: {failure}; nothing was recorded"));
+            return Ok(signals::end_as(status));
+        }
         return Ok(end_before_begin(window, recorded.status));
     };
     say_end(window, recorded.status.is_none());

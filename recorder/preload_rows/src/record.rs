@@ -1,7 +1,6 @@
 //! A program recorded from its start to its end.
 
 use std::ffi::OsString;
-use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -49,10 +48,22 @@ pub struct Part<'a> {
 pub struct Recorded {
     /// End of the program itself. `None`: it goes on.
     pub status: Option<ExitStatus>,
-    /// Rows of the run. `None`: the program ended before the recording began, and there is no run.
+    /// Rows of the run. `None`: there is none, because the program ended before the recording began or for a failure.
     pub counts: Option<Counts>,
     /// Reason why nothing is recorded from some time on, while the program went on.
     pub failure: Option<Error>,
+}
+
+impl Recorded {
+    /// A program that has ended, and of which there is no run.
+    fn nothing(status: ExitStatus, failure: Option<Error>, watch: &mut dyn FnMut(i32)) -> Self {
+        watch(0);
+        Self {
+            status: Some(status),
+            counts: None,
+            failure,
+        }
+    }
 }
 
 /// Finds out if memory can be shared with programs here.
@@ -72,7 +83,7 @@ pub fn record(
     mut command: Command,
     options: &Options,
     part: Part<'_>,
-    create: impl FnOnce() -> Result<RunWriter, Error>,
+    create: impl Fn() -> Result<RunWriter, Error>,
     watch: &mut dyn FnMut(i32),
 ) -> Result<Recorded, Error> {
     let program = command.get_program().to_owned();
@@ -81,38 +92,27 @@ pub fn record(
     }
     let (channel, file) = Channel::create().map_err(Error::NoMemory)?;
     load(&mut command, options, &file)?;
-    let start = |create: &mut dyn FnMut() -> Result<RunWriter, Error>| {
+    let begin = || {
         start(channel, options);
         create().map(|run| Rows::new(run, options))
     };
-    let mut create = Some(create);
-    let mut create = || {
-        create
-            .take()
-            .map_or(Err(Error::Wait(io::ErrorKind::Other.into())), |create| {
-                create()
-            })
-    };
-    let rows = part
-        .delay
-        .is_none()
-        .then(|| start(&mut create))
-        .transpose()?;
+    let at_once = part.delay.is_none().then(begin).transpose()?;
     let started = command.spawn();
     let mut child = started.map_err(|error| Error::NotStarted { program, error })?;
     watch(child.id().cast_signed());
-    let mut rows = match (rows, part.delay) {
-        (Some(rows), _) => rows,
-        (None, delay) => {
-            if let Some(status) = wait(&mut child, delay.unwrap_or_default())? {
-                watch(0);
-                return Ok(Recorded {
-                    status: Some(status),
-                    counts: None,
-                    failure: None,
-                });
-            }
-            start(&mut create)?
+    let begun = match (at_once, part.delay) {
+        (Some(rows), _) => Ok(rows),
+        (None, delay) => match wait(&mut child, delay.unwrap_or_default())? {
+            Some(status) => return Ok(Recorded::nothing(status, None, watch)),
+            None => begin(),
+        },
+    };
+    let mut rows = match begun {
+        Ok(rows) => rows,
+        Err(error) => {
+            stop(channel);
+            let status = child.wait().map_err(Error::Wait)?;
+            return Ok(Recorded::nothing(status, Some(error), watch));
         }
     };
     rows.begins(child.id());
@@ -142,11 +142,9 @@ pub fn record(
             thread::sleep(NAP);
         }
     };
-    if status.is_none() {
-        rows.program_goes_on();
-    }
-    if status.is_some() {
-        watch(0);
+    match status {
+        Some(_) => watch(0),
+        None => rows.program_goes_on(),
     }
     let (counts, finished) = rows.finish(channel, failure.is_none());
     failure = failure.or(finished.err());

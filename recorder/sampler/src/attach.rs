@@ -36,6 +36,9 @@ pub(crate) struct RunningThread {
 /// Until the kernel has told of a thread that `/proc` shows already.
 const TOLD_AFTER: Duration = Duration::from_millis(1);
 
+/// Looks for threads that have begun meanwhile: a program that begins them without end is counted by then.
+const MAX_LOOKS: usize = 20;
+
 /// Begins to count all threads of a process and, unless it alone is recorded, of its children.
 pub(crate) fn attach_to(
     process: i32,
@@ -60,7 +63,7 @@ pub(crate) fn attach_to(
         }
     }
     // Threads that began meanwhile are counted already if they were begun by one that was.
-    loop {
+    for _ in 0..MAX_LOOKS {
         let all = threads_of(process, processes);
         let new: Vec<&ThreadOf> = all.iter().filter(|of| !seen.contains(&of.thread)).collect();
         if new.is_empty() {

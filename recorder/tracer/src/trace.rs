@@ -201,9 +201,8 @@ impl<'a> Trace<'a> {
         let end = self.part.end;
         let _ticks = end.map(|_| Ticks::start());
         loop {
-            let asks = !self.is_ending;
             // The end counts from the beginning of the recording.
-            let asks = asks && self.rows.has_begun();
+            let asks = !self.is_ending && self.rows.has_begun();
             if asks && (is_over(end) || self.must_let_go()) {
                 self.let_go();
             }
@@ -257,8 +256,10 @@ impl<'a> Trace<'a> {
             Event::Signal(signal) => signal,
             Event::Began => {
                 // It is traced as its parent is, and stands soon.
-                let child = ptrace::event_message(thread);
-                self.traced.extend(child.map(|child| child as pid_t));
+                let child = ptrace::event_message(thread).unwrap_or(0) as pid_t;
+                if is_ours(child) {
+                    self.traced.insert(child);
+                }
                 0
             }
             Event::Exec => {
@@ -282,10 +283,9 @@ impl<'a> Trace<'a> {
             left_out,
             ..
         } = self;
-        let mut counts = rows.counts.clone();
-        match rows.finish(last_ns) {
-            Ok(finished) => counts = finished,
-            Err(error) => failure = failure.or(Some(error)),
+        let counts = rows.counts.clone();
+        if failure.is_none() {
+            failure = rows.finish(last_ns).err();
         }
         Traced {
             status,
