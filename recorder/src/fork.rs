@@ -14,11 +14,28 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
+/// Tables and features of a recorder. All zero: nothing is recorded, and never again.
+#[repr(C)]
+pub(crate) struct Switches {
+    /// Those that are on; see [`crate::recorder::Tables`].
+    pub on: AtomicU64,
+    /// Those that are on again when the recorder is no longer paused; 0: it is not.
+    pub paused: AtomicU64,
+}
+
+impl Switches {
+    pub fn turn_off(&self) {
+        // First: it is what would turn the other on again.
+        self.paused.store(0, Ordering::SeqCst);
+        self.on.store(0, Ordering::SeqCst);
+    }
+}
+
 /// One recorder; kept for ever, and used again when its recorder is gone.
 struct Node {
     used: AtomicBool,
-    /// The recorder's tables; null: nothing to turn off.
-    tables: AtomicPtr<AtomicU64>,
+    /// Null: nothing to turn off.
+    switches: AtomicPtr<Switches>,
     log: AtomicI32,
     next: *const Node,
 }
@@ -34,8 +51,8 @@ pub(crate) struct Watched(&'static Node);
 /// Puts a recorder on the list.
 ///
 /// # Safety
-/// `tables` must stay valid until the result is dropped.
-pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<RawFd>) -> Watched {
+/// `switches` must stay valid until the result is dropped.
+pub(crate) unsafe fn watch(switches: &Switches, log: Option<RawFd>) -> Watched {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // SAFETY: the handler does only what is allowed there. If there is no memory for it,
@@ -44,8 +61,8 @@ pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<RawFd>) -> Watched {
     });
     let node = free_node();
     node.log.store(log.unwrap_or(-1), Ordering::Relaxed);
-    node.tables
-        .store(ptr::from_ref(tables).cast_mut(), Ordering::Release);
+    node.switches
+        .store(ptr::from_ref(switches).cast_mut(), Ordering::Release);
     Watched(node)
 }
 
@@ -58,7 +75,7 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.0.tables.store(ptr::null_mut(), Ordering::Release);
+        self.0.switches.store(ptr::null_mut(), Ordering::Release);
         self.0.used.store(false, Ordering::Release);
     }
 }
@@ -84,7 +101,7 @@ fn free_node() -> &'static Node {
     }
     let node = Box::leak(Box::new(Node {
         used: AtomicBool::new(true),
-        tables: AtomicPtr::new(ptr::null_mut()),
+        switches: AtomicPtr::new(ptr::null_mut()),
         log: AtomicI32::new(-1),
         next: NODES.load(Ordering::Acquire),
     }));
@@ -107,10 +124,10 @@ extern "C" fn turn_off() {
     crate::perf::forked();
     for node in nodes() {
         // SAFETY: null, or valid as `watch` was promised; the child has a copy of that memory.
-        let Some(tables) = (unsafe { node.tables.load(Ordering::Acquire).as_ref() }) else {
+        let Some(switches) = (unsafe { node.switches.load(Ordering::Acquire).as_ref() }) else {
             continue;
         };
-        tables.store(0, Ordering::SeqCst);
+        switches.turn_off();
         let log = node.log.load(Ordering::Relaxed);
         if log >= 0 {
             // Not closed but replaced: whoever closes the number later closes nothing else.

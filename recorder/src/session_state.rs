@@ -14,6 +14,7 @@ use crate::live::Live;
 use crate::lock::lock;
 use crate::mailbox::Mailbox;
 use crate::overflow::Overflow;
+use crate::pauses::Pauses;
 use crate::perf::PerfShared;
 use crate::ring_pool::{RingPool, RingSizes};
 use crate::thread_registry::{ThreadInfo, ThreadRegistry};
@@ -53,6 +54,7 @@ pub(crate) struct SessionState {
     pub threads: ThreadRegistry,
     pub mailbox: Mailbox,
     pub counts: EventCounts,
+    pub pauses: Mutex<Pauses>,
     abandoned: Mutex<Vec<AbandonedLane>>,
 }
 
@@ -72,6 +74,7 @@ impl SessionState {
             mailbox: Mailbox::new(live.clone()),
             counts: EventCounts::new(live.clone()),
             live,
+            pauses: Mutex::default(),
             abandoned: Mutex::default(),
         })
     }
