@@ -199,21 +199,22 @@ fn close(
     let (recorder, seq, start) = (span.recorder, span.seq(), span.start);
     let details = span.take_details();
     let labels = details.labels(subject.backend);
-    if recorder.tables().has_device() {
+    let tables = recorder.tables_at_end();
+    if tables.has_device() {
         let name = Name::from_number(subject.name);
         recorder.device_before_end(span.id(), subject.kind, Launched::new(start, name, labels));
     }
     let Some(lane) = span.lane() else { return };
     let end = lane.now_unless(recorder.tables().has_just(TableId::Bricks));
     #[cfg(feature = "perf")]
-    if recorder.tables().has_perf() {
+    if tables.has_perf() {
         crate::brick_counters::end(lane, seq, end);
     }
     let below = lane.close(seq);
     subject.backend = labels.short_backend();
     let seqs = (seq, lane.brick_below(below));
     let record = Record::new((start, end), seqs, subject, m);
-    if !recorder.records(TableId::Bricks) {
+    if !tables.has(TableId::Bricks) {
         recorder.too_late();
     } else if labels.need_extension() || details.parent != 0 {
         push_extended(lane, record, labels, details.parent);

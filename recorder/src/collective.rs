@@ -91,7 +91,7 @@ impl Drop for CollectiveGuard<'_> {
         let (Some(mut stated), Some(thread)) = (self.stated.take(), thread) else {
             return;
         };
-        if !self.recorder.records(TableId::Collectives) {
+        if !self.recorder.tables_at_end().has(TableId::Collectives) {
             return;
         }
         let shared = self.recorder.shared();

@@ -16,11 +16,28 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 use trueno_format::held_file::Identity;
 
+/// Tables and features of a recorder. All zero: nothing is recorded, and never again.
+#[repr(C)]
+pub(crate) struct Switches {
+    /// Those that are on; see [`crate::recorder::Tables`].
+    pub on: AtomicU64,
+    /// Those that are on again when the recorder is no longer paused; 0: it is not.
+    pub paused: AtomicU64,
+}
+
+impl Switches {
+    pub fn turn_off(&self) {
+        // First: it is what would turn the other on again.
+        self.paused.store(0, Ordering::SeqCst);
+        self.on.store(0, Ordering::SeqCst);
+    }
+}
+
 /// One recorder; kept for ever, and used again when its recorder is gone.
 struct Node {
     used: AtomicBool,
-    /// The recorder's tables; null: nothing to turn off.
-    tables: AtomicPtr<AtomicU64>,
+    /// Null: nothing to turn off.
+    switches: AtomicPtr<Switches>,
     log: AtomicI32,
     /// The file that the number is of.
     log_file: [AtomicU64; 2],
@@ -38,8 +55,8 @@ pub(crate) struct Watched(&'static Node);
 /// Puts a recorder on the list.
 ///
 /// # Safety
-/// `tables` must stay valid until the result is dropped.
-pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<(RawFd, Identity)>) -> Watched {
+/// `switches` must stay valid until the result is dropped.
+pub(crate) unsafe fn watch(switches: &Switches, log: Option<(RawFd, Identity)>) -> Watched {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {
         // SAFETY: the handler does only what is allowed there. If there is no memory for it,
@@ -53,8 +70,8 @@ pub(crate) unsafe fn watch(tables: &AtomicU64, log: Option<(RawFd, Identity)>) -
     for (to, word) in node.log_file.iter().zip(file) {
         to.store(word, Ordering::Relaxed);
     }
-    node.tables
-        .store(ptr::from_ref(tables).cast_mut(), Ordering::Release);
+    node.switches
+        .store(ptr::from_ref(switches).cast_mut(), Ordering::Release);
     Watched(node)
 }
 
@@ -67,7 +84,7 @@ impl Watched {
 
 impl Drop for Watched {
     fn drop(&mut self) {
-        self.0.tables.store(ptr::null_mut(), Ordering::Release);
+        self.0.switches.store(ptr::null_mut(), Ordering::Release);
         self.0.used.store(false, Ordering::Release);
     }
 }
@@ -93,7 +110,7 @@ fn free_node() -> &'static Node {
     }
     let node = Box::leak(Box::new(Node {
         used: AtomicBool::new(true),
-        tables: AtomicPtr::new(ptr::null_mut()),
+        switches: AtomicPtr::new(ptr::null_mut()),
         log: AtomicI32::new(-1),
         log_file: Default::default(),
         next: NODES.load(Ordering::Acquire),
@@ -117,10 +134,10 @@ extern "C" fn turn_off() {
     crate::perf::forked();
     for node in nodes() {
         // SAFETY: null, or valid as `watch` was promised; the child has a copy of that memory.
-        let Some(tables) = (unsafe { node.tables.load(Ordering::Acquire).as_ref() }) else {
+        let Some(switches) = (unsafe { node.switches.load(Ordering::Acquire).as_ref() }) else {
             continue;
         };
-        tables.store(0, Ordering::SeqCst);
+        switches.turn_off();
         let log = node.log.load(Ordering::Relaxed);
         let file = [0, 1].map(|at: usize| node.log_file[at].load(Ordering::Relaxed));
         // The program may have closed it, and have a file of its own under that number.

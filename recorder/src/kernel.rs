@@ -160,7 +160,7 @@ fn end_slowly(mut span: Span<'_>, mut subject: Subject, m: [u64; 4]) {
     let below = lane.close(seq);
     let seqs = (seq, lane.brick_below(below));
     let record = Record::new((start, end), seqs, subject, m);
-    if !recorder.records(TableId::Kernels) {
+    if !recorder.tables_at_end().has(TableId::Kernels) {
         recorder.too_late();
     } else if labels.need_extension() || details.launch.is_given() {
         push_extended(lane, record, labels, &details.launch);

@@ -37,6 +37,7 @@
 //!   another thread under it, [`Recorder::wait`] waits for such work, [`Recorder::depends`]
 //!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
 //! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`], [`Recorder::instant`].
+//! - **Pauses:** [`Recorder::pause`] and [`Recorder::resume`] leave out a part of the program, such as warming up.
 //! - **Attributes** are keys and values of a row beside its columns: [`BrickGuard::set`], and so of every guard.
 //! - **Collectives** of several ranks: [`Recorder::collective`].
 //! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
@@ -111,6 +112,7 @@ mod overhead;
 mod own_time;
 #[cfg(feature = "tracing")]
 mod owned_span;
+mod pauses;
 pub mod perf;
 mod ptx;
 mod recorder;

@@ -121,8 +121,8 @@ impl Drop for OwnedSpan {
         let end = lane.now();
         let below = lane.close(self.seq);
         let record = self.record(lane, end, below);
-        if !self.recorder.records(TableId::Bricks) {
-            if self.recorder.is_off() {
+        if !self.recorder.tables_at_end().has(TableId::Bricks) {
+            if self.recorder.is_off() && !self.recorder.is_paused() {
                 self.recorder.too_late();
             }
         } else if self.labels.need_extension() || self.parent != 0 {

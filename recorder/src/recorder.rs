@@ -2,7 +2,7 @@
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crate::at_exit;
@@ -10,17 +10,20 @@ use crate::builder::Builder;
 use crate::clock::Clock;
 use crate::device::DeviceWork;
 use crate::error::Error;
-use crate::fork::{self, Watched};
+use crate::fork::{self, Switches, Watched};
 use crate::live::Live;
+use crate::lock::lock;
 use crate::names::Name;
 use crate::open_rows::OfThread;
 use crate::overflow::Overflow;
+use crate::pauses::PAUSED;
 use crate::reentrancy::ReentrancyGuard;
 use crate::ring_pool::RingSizes;
 use crate::session_state::{CALLS_CLOCK, HAS_DEVICE, HAS_PERF, SAMPLES_TILES, SessionState};
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;
+use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 use trueno_format::timeline::ClockReading;
 
@@ -38,8 +41,8 @@ pub struct Recorder {
 /// Aligned, so that the counts of handles, which every clone changes, lie not beside what every guard reads.
 #[repr(align(128))]
 pub(crate) struct Inner {
-    /// See [`Tables`]; 0: disabled, finished, or in a forked process.
-    tables: AtomicU64,
+    /// First: every guard reads it.
+    switches: Switches,
     /// That of `shared`.
     number: u64,
     shared: Arc<SessionState>,
@@ -47,7 +50,7 @@ pub(crate) struct Inner {
     session: Option<Session>,
     /// `None`: nothing is asked of any device.
     device: Option<DeviceWork>,
-    /// Turns the recorder off in forked processes; set once, since it refers to `tables`.
+    /// Turns the recorder off in forked processes; set once, since it refers to `switches`.
     watched: OnceLock<Watched>,
 }
 
@@ -91,7 +94,10 @@ impl Recorder {
             tables |= SAMPLES_TILES;
         }
         let inner = Arc::new(Inner {
-            tables: AtomicU64::new(Tables::new(tables).0),
+            switches: Switches {
+                on: AtomicU64::new(Tables::new(tables).0),
+                paused: AtomicU64::new(0),
+            },
             number: shared.number,
             shared,
             session,
@@ -100,9 +106,9 @@ impl Recorder {
         });
         if inner.session.is_some() {
             let log = inner.shared.live.log_descriptor();
-            // SAFETY: what an Arc holds does not move, and it drops `watched` with `tables`:
+            // SAFETY: what an Arc holds does not move, and it drops `watched` with `switches`:
             // a destructor that runs field by field frees nothing before all have run.
-            let watched = unsafe { fork::watch(&inner.tables, log) };
+            let watched = unsafe { fork::watch(&inner.switches, log) };
             // Set here only.
             let _ = inner.watched.set(watched);
         }
@@ -113,10 +119,10 @@ impl Recorder {
     pub(crate) fn attach(&mut self, builder: &Builder, earlier: ClockReading) {
         // Nobody else has the new recorder yet.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
-            let tables = Tables(*inner.tables.get_mut()).all();
+            let tables = Tables(*inner.switches.on.get_mut()).all();
             inner.device = DeviceWork::new(builder, inner.shared.clone(), earlier, tables);
             if inner.device.is_some() && tables != 0 {
-                *inner.tables.get_mut() = Tables::new(tables | HAS_DEVICE).0;
+                *inner.switches.on.get_mut() = Tables::new(tables | HAS_DEVICE).0;
             }
         }
     }
@@ -132,7 +138,28 @@ impl Recorder {
         if COMPILED_OUT {
             return Tables(0);
         }
-        Tables(self.inner.tables.load(Ordering::Relaxed))
+        Tables(self.inner.switches.on.load(Ordering::Relaxed))
+    }
+
+    /// As [`Recorder::tables`], of what ends now: a row that began before a pause is recorded, whenever it ends.
+    #[inline(always)]
+    pub(crate) fn tables_at_end(&self) -> Tables {
+        let on = self.tables();
+        if on.0 == 0 { self.paused_tables() } else { on }
+    }
+
+    #[cold]
+    fn paused_tables(&self) -> Tables {
+        if COMPILED_OUT {
+            return Tables(0);
+        }
+        // What was stored before the recorder was turned off is seen.
+        fence(Ordering::Acquire);
+        match self.inner.switches.paused.load(Ordering::Acquire) {
+            // It may have been turned on again since.
+            0 => self.tables(),
+            paused => Tables(paused),
+        }
     }
 
     /// The device, as long as the run goes on.
@@ -141,7 +168,7 @@ impl Recorder {
         self.inner.device.as_ref()
     }
 
-    /// Returns whether anything is recorded: false for a disabled and for a finished recorder.
+    /// Returns whether anything is recorded: false for a disabled, a finished and a [paused](Recorder::pause) recorder.
     #[inline(always)]
     pub fn is_enabled(&self) -> bool {
         !self.is_off()
@@ -149,7 +176,7 @@ impl Recorder {
 
     #[inline(always)]
     pub(crate) fn is_off(&self) -> bool {
-        COMPILED_OUT || self.inner.tables.load(Ordering::Relaxed) == 0
+        COMPILED_OUT || self.inner.switches.on.load(Ordering::Relaxed) == 0
     }
 
     #[inline(always)]
@@ -187,11 +214,40 @@ impl Recorder {
 
     /// Keeps a fact about the run in `run.json`; a later value of the same key replaces it.
     pub fn value(&self, key: impl Into<String>, value: impl ToString) {
-        if self.is_enabled() {
+        if self.is_enabled() || self.is_paused() {
             self.shared()
                 .mailbox
                 .keep_value(key.into(), value.to_string());
         }
+    }
+
+    /// Stops recording until [`Recorder::resume`]. Of all threads: from now on a guard, a checksum or any other event
+    /// costs what it costs a [disabled](Recorder::disabled) recorder, and is in no table. A row that is open is recorded
+    /// when it ends, paused or not; a guard made while paused records nothing, also if it ends later. Facts of the run
+    /// ([`Recorder::value`]) are kept, and so are samples of `alloc`, as what a program holds is known only if all of
+    /// it is seen.
+    ///
+    /// The stretch is a row of `annotations` of kind `paused`, and the run says how long it was paused in all. Does
+    /// nothing if the recorder is paused, disabled or finished. Takes a lock: not for signal handlers.
+    ///
+    /// ```
+    /// # let rec = trueno_recorder::Recorder::disabled();
+    /// rec.pause();
+    /// // ... warm up ...
+    /// rec.resume();
+    /// ```
+    pub fn pause(&self) {
+        self.inner.pause();
+    }
+
+    /// Records again after [`Recorder::pause`]; without one it does nothing.
+    pub fn resume(&self) {
+        self.inner.resume(true);
+    }
+
+    /// Returns whether the recorder is [paused](Recorder::pause).
+    pub fn is_paused(&self) -> bool {
+        !COMPILED_OUT && self.inner.switches.paused.load(Ordering::Relaxed) != 0
     }
 
     /// Live counts: rows, drops, problems. In a forked process only a problem, which says that it is one: the
@@ -214,7 +270,7 @@ impl Recorder {
     /// is not measurable, and its rows say so.
     pub fn synchronize(&self) -> Result<(), Error> {
         match &self.inner.device {
-            Some(device) if self.tables().has_device() => device.synchronize(),
+            Some(device) if self.tables_at_end().has_device() => device.synchronize(),
             _ => Ok(()),
         }
     }
@@ -284,6 +340,65 @@ impl Tables {
 }
 
 impl Inner {
+    fn pause(&self) {
+        if self.session.is_none() || self.check_process().is_err() {
+            return;
+        }
+        let _reentrancy = ReentrancyGuard::enter();
+        let mut pauses = lock(&self.shared.pauses);
+        let on = self.switches.on.load(Ordering::Relaxed);
+        if on == 0 {
+            return;
+        }
+        self.switches.paused.store(on, Ordering::Relaxed);
+        self.switches.on.store(0, Ordering::Release);
+        if pauses.begin(self.shared.clock.ticks()) {
+            let text = "at times: rows of annotations of kind paused";
+            let value = (PAUSED.to_owned(), text.to_owned());
+            self.shared.mailbox.keep_value(value.0, value.1);
+        }
+    }
+
+    /// Records the stretch; true: and what comes from now on, too.
+    fn resume(&self, goes_on: bool) {
+        if self.session.is_none() || self.check_process().is_err() {
+            return;
+        }
+        let _reentrancy = ReentrancyGuard::enter();
+        let mut pauses = lock(&self.shared.pauses);
+        let paused = self.switches.paused.load(Ordering::Relaxed);
+        let end = self.shared.clock.ticks();
+        let Some(start) = pauses.end(end).filter(|_| paused != 0) else {
+            return;
+        };
+        if Tables(paused).has(TableId::Annotations) {
+            let record = Record {
+                start,
+                end: end.max(start),
+                name: Name::new("recorder paused").number(),
+                kind: kind::PAUSE,
+                ..Record::default()
+            };
+            let lane = threads::lane(&self.shared);
+            // SAFETY: null or the calling thread's own lane, valid until the thread ends; no other reference to it
+            // exists now.
+            match unsafe { lane.as_mut() } {
+                Some(lane) => lane.push(TableId::Annotations, record),
+                None => self.shared.counts.no_ring(TableId::Annotations, 1),
+            }
+        }
+        if goes_on {
+            self.switches.on.store(paused, Ordering::Relaxed);
+            self.switches.paused.store(0, Ordering::Release);
+        }
+    }
+
+    /// The run ends: nothing is recorded any more, and nothing turns it on again.
+    fn pauses_end(&self) {
+        let _pauses = lock(&self.shared.pauses);
+        self.switches.turn_off();
+    }
+
     /// # Errors
     /// [`Error::Forked`]: what a lock of the parent guards may be half changed, and the lock held
     /// by a thread that is not here.
@@ -296,6 +411,8 @@ impl Inner {
             return Ok(Summary::default());
         };
         session.check_process()?;
+        // Its row is one of this thread, which is asked for below.
+        self.resume(false);
         let _reentrancy = ReentrancyGuard::enter();
         #[cfg(feature = "alloc")]
         crate::alloc::stop(&self.shared);
@@ -308,7 +425,7 @@ impl Inner {
         let open = threads::ask_lane(&self.shared, |lane| {
             OfThread::new(lane.thread().index, lane.open_kinds())
         });
-        let result = session.finish(open, || self.tables.store(0, Ordering::Relaxed));
+        let result = session.finish(open, || self.pauses_end());
         #[cfg(feature = "perf")]
         if self.shared.perf.get().is_some() {
             threads::forget_finished();

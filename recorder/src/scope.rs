@@ -74,7 +74,7 @@ impl<'r> ScopeGuard<'r> {
 impl Drop for ScopeGuard<'_> {
     fn drop(&mut self) {
         let (recorder, seq, start) = (self.span.recorder, self.span.seq(), self.span.start);
-        if self.kind == kind::LAYER && self.span.is_on() && recorder.tables().has_device() {
+        if self.kind == kind::LAYER && self.span.is_on() && recorder.tables_at_end().has_device() {
             recorder.device_after_layer();
         }
         let Some(lane) = self.span.lane() else { return };
@@ -90,9 +90,9 @@ impl Drop for ScopeGuard<'_> {
             m: [self.number, 0, 0, 0],
             ..Record::default()
         };
-        if recorder.records(TableId::Bricks) {
+        if recorder.tables_at_end().has(TableId::Bricks) {
             lane.push(TableId::Bricks, record);
-        } else if recorder.is_off() {
+        } else if recorder.is_off() && !recorder.is_paused() {
             recorder.too_late();
         }
         lane.leave(seq);

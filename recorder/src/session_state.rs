@@ -15,6 +15,7 @@ use crate::lock::lock;
 use crate::mailbox::Mailbox;
 use crate::overflow::Overflow;
 use crate::own_time::OwnTime;
+use crate::pauses::Pauses;
 use crate::perf::PerfShared;
 use crate::ring_pool::{RingPool, RingSizes};
 use crate::thread_registry::{ThreadInfo, ThreadRegistry};
@@ -57,6 +58,7 @@ pub(crate) struct SessionState {
     pub own_time: OwnTime,
     /// Times that another thread met the lane of one, whose memory it shares.
     pub foreign: AtomicU64,
+    pub pauses: Mutex<Pauses>,
     abandoned: Mutex<Vec<AbandonedLane>>,
 }
 
@@ -78,6 +80,7 @@ impl SessionState {
             live,
             own_time: OwnTime::default(),
             foreign: AtomicU64::new(0),
+            pauses: Mutex::default(),
             abandoned: Mutex::default(),
         })
     }

@@ -153,11 +153,12 @@ impl Drop for Detached {
             .counts
             .detached
             .fetch_sub(1, Ordering::Relaxed);
-        if !recorder.records(TableId::Bricks) {
+        let tables = recorder.tables_at_end();
+        if !tables.has(TableId::Bricks) {
             recorder.too_late();
             return;
         }
-        if recorder.tables().has_device() {
+        if tables.has_device() {
             let launched = Launched::new(self.start, self.name, self.labels);
             recorder.device_before_end(self.id, self.kind, launched);
         }

@@ -92,7 +92,7 @@ fn close(
     let below = lane.close(seq);
     let seqs = (seq, lane.work_below(below));
     let record = Record::new((start, end), seqs, subject, m);
-    if recorder.records(TableId::Tiles) {
+    if recorder.tables_at_end().has(TableId::Tiles) {
         lane.push(TableId::Tiles, record);
     } else {
         recorder.too_late();

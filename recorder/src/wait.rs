@@ -88,7 +88,7 @@ impl Drop for WaitGuard<'_> {
             kind: kind::WAIT,
             ..Record::default()
         };
-        if recorder.records(TableId::Syncs) {
+        if recorder.tables_at_end().has(TableId::Syncs) {
             lane.push(TableId::Syncs, record);
         } else {
             recorder.too_late();

@@ -17,7 +17,7 @@ mod problem;
 mod report;
 mod severity;
 pub mod shapes;
-pub mod time_text;
+pub use trueno_format::time_text;
 pub mod timeline;
 pub mod units;
 pub mod width;

@@ -10,7 +10,8 @@ pub(crate) const RUN: &str = "\
 Examples:
   trueno-record run python train.py
   trueno-record run --sample -o decode.run ./decode --tokens 64
-  trueno-record run --calls=file,network -- ./server --port 80";
+  trueno-record run --calls=file,network -- ./server --port 80
+  trueno-record run --sample --pid 4711 --duration 10s";
 
 pub(crate) const COMPARE: &str = "\
 Examples:

@@ -2,9 +2,11 @@
 
 use std::ffi::OsString;
 
-use trueno_preload_rows::{Counts, Error, Options, record};
+use trueno_preload_rows::{Counts, Error, Options, Part, record};
 
 use crate::head::{Output, head, not_begun};
+use crate::subject::{end_before_begin, say_end};
+use crate::window::{Window, shown};
 use crate::{Failure, libraries, say, signals};
 
 /// Runs a program and records calls of BLAS and LAPACK, and one in so many bytes of allocations (0: none). Gives the
@@ -12,6 +14,7 @@ use crate::{Failure, libraries, say, signals};
 pub fn run(
     command: &[OsString],
     (calls, mean_bytes): (bool, u64),
+    window: &Window,
     output: &Output,
     strict: bool,
 ) -> Result<u8, Failure> {
@@ -24,11 +27,29 @@ pub fn run(
         mean_bytes,
     };
     signals::prepare();
-    let create = || output.create(head(command, -1)).map_err(Error::Run);
-    let mut watch = |process: i32| signals::child(process.unsigned_abs());
+    let mut process = 0;
+    let create = || {
+        let mut head = head(command, -1);
+        if let Some(delay) = window.delay {
+            let from = format!("{} after the process began", shown(delay));
+            head.values.insert("recorded_from".to_owned(), from);
+        }
+        output.create(head).map_err(Error::Run)
+    };
+    let mut watch = |number: i32| {
+        if number > 0 {
+            process = number;
+        }
+        signals::child(number.unsigned_abs());
+    };
+    let is_over = || window.is_over();
+    let part = Part {
+        delay: window.delay,
+        end: window.ends().then_some(&is_over),
+    };
     let mut started = signals::command(program);
     started.args(rest);
-    let recorded = match record(started, &options, create, &mut watch) {
+    let recorded = match record(started, &options, part, create, &mut watch) {
         Ok(recorded) => recorded,
         Err(Error::NotStarted { program, error }) => {
             output.remove();
@@ -39,8 +60,15 @@ pub fn run(
         }
         Err(error) => return Err(Failure::NotStarted(error.to_string())),
     };
-    let counts = &recorded.counts;
-    tell(counts, &options, output);
+    let Some(counts) = &recorded.counts else {
+        if let (Some(failure), Some(status)) = (&recorded.failure, recorded.status) {
+            say(&format!("warning: {failure}; nothing was recorded"));
+            return Ok(signals::end_as(status));
+        }
+        return Ok(end_before_begin(window, recorded.status));
+    };
+    say_end(window, recorded.status.is_none());
+    tell(counts, &options, window, output);
     let is_whole = recorded.failure.is_none()
         && counts.lost == 0
         && counts.images > 0
@@ -51,14 +79,15 @@ pub fn run(
             output.path().display()
         ));
     }
-    if strict && recorded.status.success() && !is_whole {
+    let status = recorded.status.or_else(|| signals::wait_for(process));
+    if strict && status.is_some_and(|status| status.success()) && !is_whole {
         say("the recording is incomplete (--strict)");
         return Ok(1);
     }
-    Ok(signals::end_as(recorded.status))
+    Ok(status.map_or(2, signals::end_as))
 }
 
-fn tell(counts: &Counts, options: &Options, output: &Output) {
+fn tell(counts: &Counts, options: &Options, window: &Window, output: &Output) {
     let calls = options
         .calls
         .then(|| format!("{} calls of BLAS and LAPACK", counts.calls));
@@ -75,6 +104,12 @@ fn tell(counts: &Counts, options: &Options, output: &Output) {
         counts.images,
         output.path().display()
     ));
+    if counts.images == 0 && window.delay.is_some() {
+        say(
+            "warning: nothing was recorded: from then on the program called none of it, or the library was not loaded",
+        );
+        return;
+    }
     if counts.images == 0 {
         say("warning: nothing was recorded: the library was not loaded into the program");
         return;

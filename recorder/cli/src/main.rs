@@ -4,6 +4,7 @@
 //! on this machine. `run` ends as the program it ran did,
 //! `compare` as `trueno-analyze compare`.
 
+mod attach;
 mod calls;
 mod collect;
 mod compare;
@@ -18,7 +19,9 @@ mod peaks;
 mod run;
 mod samples;
 mod signals;
+mod subject;
 mod table;
+mod window;
 mod wrap;
 
 use std::io::{self, Write};

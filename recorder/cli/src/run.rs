@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use trueno_ceilings::gpu::GpuCeilings;
@@ -15,15 +16,21 @@ use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_format::folder::Folder;
 use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
+use trueno_format::time_text::parse_duration;
 use trueno_import::cuda::spool::{Summary, collect};
+use trueno_processes::Selection;
 use trueno_sampler::{DEFAULT_STACK_BYTES, MAX_STACK_BYTES, Sampling};
 use trueno_tracer::Calls;
 
+use crate::attach::{Means, Process};
 use crate::head::{Output, path_of};
+use crate::subject::{Part, Subject};
+use crate::window::Window;
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
 const WHAT: &str = "What to record [default: CUDA work and NVTX ranges]";
 const CUDA: &str = "CUDA";
+const PART: &str = "Which part [default: all of it]";
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -122,8 +129,44 @@ pub struct Args {
         hide_short_help = true
     )]
     stack_kib: u32,
+    /// Record a process that runs already, from now on
+    ///
+    /// With --sample or --calls: all its threads and children, and what they begin. Ctrl-C ends the recording, and the
+    /// process goes on.
+    #[arg(
+        long,
+        value_name = "PID",
+        value_parser = clap::value_parser!(i32).range(1..),
+        conflicts_with = "command",
+        help_heading = PART
+    )]
+    pid: Option<i32>,
+    /// End the recording after this time; the program runs on to its own end
+    ///
+    /// TIME has a unit, as in 10s or 500ms, and begins with the recording.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
+    duration: Option<Duration>,
+    /// Begin the recording after this time
+    ///
+    /// The program runs unrecorded until then.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
+    delay: Option<Duration>,
+    /// Only the program itself, without its child processes
+    ///
+    /// With --sample or --calls.
+    #[arg(long, conflicts_with = "only", help_heading = PART)]
+    no_children: bool,
+    /// Only processes of this name: that of the process, or of the file it runs
+    ///
+    /// With --sample or --calls. All others run unrecorded.
+    #[arg(long, value_name = "NAME", value_parser = process_name, help_heading = PART)]
+    only: Option<String>,
     /// The program and its arguments; all options before it are for this command
-    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    #[arg(
+        required_unless_present = "pid",
+        trailing_var_arg = true,
+        value_name = "PROGRAM"
+    )]
     command: Vec<OsString>,
 }
 
@@ -152,7 +195,9 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    let output = output(args);
+    check_part(args)?;
+    let subject = subject(args)?;
+    let output = output(args, &subject);
     let sampling = args.sample.map(|hz| Sampling {
         hz,
         stack_bytes: args.stack_kib << 10,
@@ -163,18 +208,19 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
-        return calls::run(&args.command, calls, &Output::new(&output), args.strict);
+        let output = Output::new(&output);
+        return calls::run(subject, calls, &part(args), &output, args.strict);
     }
     if let Some(sampling) = sampling {
         make_way(args, &output)?;
-        let command = &args.command;
         let output = Output::new(&output);
-        return samples::run(command, command, sampling, &output, args.strict);
+        return samples::run(subject, None, sampling, &part(args), &output, args.strict);
     }
     if args.libs || args.alloc.is_some() {
         make_way(args, &output)?;
         let wanted = (args.libs, args.alloc.unwrap_or(0));
-        return interposed::run(&args.command, wanted, &Output::new(&output), args.strict);
+        let (window, output) = (part(args).window, Output::new(&output));
+        return interposed::run(&args.command, wanted, &window, &output, args.strict);
     }
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
     if let Some((name, value)) = INJECTIONS
@@ -238,6 +284,9 @@ fn calls_and_samples(
     let mut command: Vec<OsString> = vec![own.into(), "run".into()];
     command.push(format!("--calls={}", calls.text()).into());
     command.extend(args.strict.then(|| "--strict".into()));
+    if let Some(duration) = args.duration {
+        command.push(format!("--duration={}ns", duration.as_nanos()).into());
+    }
     command.extend(["-o".into(), output.into(), "--".into()]);
     command.extend(args.command.iter().cloned());
     let sampling = Sampling {
@@ -245,7 +294,14 @@ fn calls_and_samples(
         ..sampling
     };
     let sampled = Output::new(&beside);
-    let exit_code = samples::run(&command, &args.command, sampling, &sampled, args.strict);
+    let exit_code = samples::run(
+        Subject::Program(&command),
+        Some(&args.command),
+        sampling,
+        &part(args),
+        &sampled,
+        args.strict,
+    );
     if traced.has(RUN_JSON) {
         let (calls, samples) = (path_of(&traced, output), sampled.path());
         let (calls, samples) = (calls.display(), samples.display());
@@ -273,9 +329,84 @@ fn end(args: &Args, status: ExitStatus, whole: bool) -> u8 {
     signals::end_as(status)
 }
 
-fn output(args: &Args) -> PathBuf {
+/// What is recorded; of a process whether it can be is known now.
+fn subject(args: &Args) -> Result<Subject<'_>, Failure> {
+    let Some(pid) = args.pid else {
+        return Ok(Subject::Program(&args.command));
+    };
+    let means = match (&args.calls, args.sample) {
+        (Some(_), Some(_)) => {
+            return Err(Failure::NotStarted(
+                "--pid takes --sample or --calls, not both; nothing was recorded (hint: run both at once from two terminals, then \
+                 `trueno-analyze import sampled.run --into calls.run -o both.run`)"
+                    .to_owned(),
+            ));
+        }
+        (Some(_), None) => Means::Tracing,
+        (None, Some(_)) => Means::Sampling,
+        (None, None) => {
+            return Err(Failure::NotStarted(
+                "--pid needs --sample or --calls; nothing was recorded: CUDA work, NVTX ranges, --libs and --alloc need a library \
+                 that is loaded when the program starts"
+                    .to_owned(),
+            ));
+        }
+    };
+    // What is attached to ends neither with this process nor by its signals.
+    signals::prepare_attached();
+    Process::find(pid, means).map(Subject::Process)
+}
+
+fn part(args: &Args) -> Part {
+    let mut window = Window::new(args.delay, args.duration);
+    window.can_be_asked = args.pid.is_some();
+    let processes = match &args.only {
+        Some(name) => Selection::Named(name.clone()),
+        None if args.no_children => Selection::First,
+        None => Selection::All,
+    };
+    Part { window, processes }
+}
+
+/// A name without its folder: no other would be found.
+fn process_name(text: &str) -> Result<String, String> {
+    match text.rsplit('/').next() {
+        Some(name) if name == text && !text.is_empty() => Ok(text.to_owned()),
+        Some(name) if !name.is_empty() => Err(format!("a name without its folder: {name}?")),
+        _ => Err("expected the name of a process, such as python3".to_owned()),
+    }
+}
+
+/// Refuses flags that the kind of recording does not have.
+fn check_part(args: &Args) -> Result<(), Failure> {
+    let selects = args.no_children || args.only.is_some();
+    let has_window = args.delay.is_some() || args.duration.is_some();
+    let (is_outside, is_preloaded) = (
+        args.calls.is_some() || args.sample.is_some(),
+        args.libs || args.alloc.is_some(),
+    );
+    let is_both = args.calls.is_some() && args.sample.is_some();
+    let problem = if is_both && (selects || args.delay.is_some()) {
+        "--delay, --only and --no-children take --sample or --calls, not both"
+    } else if selects && !is_outside {
+        "--only and --no-children need --sample or --calls"
+    } else if has_window && !is_outside && !is_preloaded {
+        "--delay and --duration need --sample, --calls, --libs or --alloc: CUDA work and NVTX ranges are recorded by a library in \
+         the program, from its start to its end"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::NotStarted(format!(
+        "{problem}; nothing was started"
+    )))
+}
+
+fn output(args: &Args, subject: &Subject<'_>) -> PathBuf {
     args.output.clone().unwrap_or_else(|| {
-        let program = args.command.first().map(PathBuf::from).unwrap_or_default();
+        let program = match subject {
+            Subject::Program(command) => command.first().map(PathBuf::from).unwrap_or_default(),
+            Subject::Process(process) => PathBuf::from(process.name.replace('/', "-")),
+        };
         let name = program.file_stem().unwrap_or_default().to_owned();
         let mut name = if name.is_empty() {
             OsString::from("program")

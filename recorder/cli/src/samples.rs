@@ -1,27 +1,33 @@
 //! `trueno-record run --sample`.
 
 use std::ffi::OsString;
+use std::process::ExitStatus;
 
-use trueno_sampler::{Counts, Error, Sampling, sample};
+use trueno_format::run_json::RunJson;
+use trueno_sampler::{Counts, Error, Sampled, Sampling, attach, sample};
 
+use crate::attach::Means;
 use crate::head::{Output, head, not_begun};
+use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
 
-/// Runs a program and samples it: the run is named for `program`, the command itself or one that it runs. Gives the exit
+/// Samples a program or process: the run is named for `program`, the command itself or one that it runs. Gives the exit
 /// code.
 pub fn run(
-    command: &[OsString],
-    program_of_run: &[OsString],
+    subject: Subject<'_>,
+    program_of_run: Option<&[OsString]>,
     sampling: Sampling,
+    part: &Part,
     output: &Output,
     strict: bool,
 ) -> Result<u8, Failure> {
-    let (program, rest) = command
-        .split_first()
-        .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
-    signals::prepare();
-    let create = |process: i32| {
-        let mut head = head(program_of_run, process);
+    let window = &part.window;
+    let is_over = || window.is_over();
+    let sampled = trueno_sampler::Part {
+        processes: &part.processes,
+        end: window.ends().then_some(&is_over),
+    };
+    let create = |mut head: RunJson| {
         let value = format!("cpu-clock, {} in a second of CPU time", sampling.hz);
         head.values.insert("samples".to_owned(), value);
         if sampling.leaves_out_first {
@@ -30,21 +36,89 @@ pub fn run(
         }
         output.create(head).map_err(Error::Run)
     };
-    let mut watch = |process: i32| signals::child(process.unsigned_abs());
-    let mut started = signals::command(program);
-    started.args(rest);
-    let sampled = match sample(started, sampling, create, &mut watch) {
-        Ok(sampled) => sampled,
-        Err(Error::NotStarted { program, error }) => {
+    match subject.way(window, Means::Sampling)? {
+        Way::Over(status) => Ok(end_before_begin(window, status)),
+        Way::Start(command) => {
+            let (program, rest) = command
+                .split_first()
+                .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
+            let named = program_of_run.unwrap_or(command);
+            let mut id = 0;
+            let mut watch = |process: i32| {
+                if process > 0 {
+                    id = process;
+                }
+                signals::child(process.unsigned_abs());
+            };
+            let mut started = signals::command(program);
+            started.args(rest);
+            let create = |process| create(head(named, process));
+            let sampled = sample(started, sampling, sampled, create, &mut watch)
+                .map_err(|error| not_started(error, output))?;
+            Ok(end(sampled, part, output, strict, |status| {
+                status.or_else(|| signals::wait_for(id))
+            }))
+        }
+        Way::Attach(target) => {
+            let begun = || target.say_begun();
+            let create = || create(target.head());
+            let sampled = match attach(target.process.id, sampling, sampled, create, begun) {
+                Ok(sampled) => sampled,
+                Err(error) => return not_attached(error, &target, output),
+            };
+            Ok(end(sampled, part, output, strict, |status| {
+                target.status(status)
+            }))
+        }
+    }
+}
+
+fn not_started(error: Error, output: &Output) -> Failure {
+    match error {
+        Error::NotStarted { program, error } => {
             output.remove();
-            return Err(not_begun(&program, &error));
+            not_begun(&program, &error)
         }
-        Err(error @ Error::Forbidden { .. }) => {
-            return Err(Failure::NotMeasurable(error.to_string()));
+        error @ Error::Forbidden { .. } => Failure::NotMeasurable(error.to_string()),
+        error => Failure::NotStarted(error.to_string()),
+    }
+}
+
+/// The process cannot be sampled. A child goes on unrecorded.
+fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Failure> {
+    let problem = match error {
+        Error::NotAttached { error, .. } => {
+            output.remove();
+            target.process.refused(Means::Sampling, &error)
         }
-        Err(error) => return Err(Failure::NotStarted(error.to_string())),
+        Error::Forbidden { error, hint } => match target.process.refused_user(&error) {
+            Some(reason) => reason,
+            None => Failure::NotMeasurable(format!(
+                "processes cannot be sampled here, and nothing was recorded: {error} (hint: {hint})"
+            )),
+        },
+        error => Failure::NotStarted(error.to_string()),
     };
+    match target.status(None) {
+        Some(status) => {
+            say(&format!("warning: {problem}"));
+            Ok(signals::end_as(status))
+        }
+        None => Err(problem),
+    }
+}
+
+/// Says what was recorded, waits for the program's end, and gives the exit code.
+fn end(
+    sampled: Sampled,
+    part: &Part,
+    output: &Output,
+    strict: bool,
+    status: impl FnOnce(Option<ExitStatus>) -> Option<ExitStatus>,
+) -> u8 {
+    say_end(&part.window, sampled.goes_on);
     tell(&sampled.counts, output);
+    say_processes(&part.processes, sampled.counts.processes, sampled.left_out);
     if sampled.lacks_memory {
         say(
             "warning: the kernel's work for the program, and where it waited, were not sampled, because `ulimit -l` allows too little \
@@ -67,18 +141,22 @@ pub fn run(
         lost_wakings,
         ..
     } = sampled.counts;
-    let is_whole = sampled.failure.is_none() && lost + lost_switches + lost_wakings == 0;
+    let is_whole = sampled.failure.is_none()
+        && lost + lost_switches + lost_wakings == 0
+        && sampled.left_out == 0;
     if let Some(failure) = sampled.failure {
         say(&format!(
             "warning: {failure}; nothing was recorded from then on, and {} is incomplete (hint: trueno-analyze recover)",
             output.path().display()
         ));
     }
-    if strict && sampled.status.success() && !is_whole {
+    let status = status(sampled.status);
+    if strict && status.is_none_or(|status| status.success()) && !is_whole {
         say("the recording is incomplete (--strict)");
-        return Ok(1);
+        return 1;
     }
-    Ok(signals::end_as(sampled.status))
+    // That of a process that is no child is not this one's.
+    status.map_or(0, signals::end_as)
 }
 
 fn tell(counts: &Counts, output: &Output) {

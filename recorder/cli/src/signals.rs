@@ -24,6 +24,13 @@ pub fn prepare() {
     }
 }
 
+/// Before a process is attached to: the recording ends, and the process goes on.
+pub fn prepare_attached() {
+    for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
+        handle(signal, remember);
+    }
+}
+
 /// A program that will start with the signals that the caller of this process set.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
@@ -41,6 +48,13 @@ pub fn child(pid: u32) {
     CHILD.store(pid as i32, Ordering::Release);
 }
 
+/// Waits for the end of the program, whose recording has ended.
+pub fn wait_for(program: i32) -> Option<ExitStatus> {
+    let status = trueno_processes::wait_for_child(program).ok();
+    child(0);
+    status
+}
+
 fn handle(signal: c_int, by: extern "C" fn(c_int)) {
     if caller_signals::is_ignored(signal) {
         return;
@@ -54,7 +68,7 @@ fn handle(signal: c_int, by: extern "C" fn(c_int)) {
     }
 }
 
-/// Tells that this process was asked to end, as its program was.
+/// Tells that this process was asked to end.
 pub fn was_asked_to_end() -> bool {
     ASKED_TO_END.load(Ordering::Acquire)
 }

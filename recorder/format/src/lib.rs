@@ -60,6 +60,7 @@ pub mod stacks;
 pub mod table_writer;
 pub mod text;
 pub mod tile;
+pub mod time_text;
 pub mod timeline;
 pub mod waiting_rows;
 

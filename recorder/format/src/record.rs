@@ -160,6 +160,8 @@ records! {
     ATTRIBUTE = 19 => Attributes named;
     /// An instant: `start` when, `m[0]` its arguments as JSON (name; given: bit 0 of `flags`).
     INSTANT = 20 => Annotations named;
+    /// A stretch in which the recorder was paused, `start` to `end`.
+    PAUSE = 21 => Annotations named;
     /// The thread's iteration and layer from here on; flags as [`super::Context`].
     CONTEXT = 32;
 }

@@ -116,6 +116,7 @@ impl Rows {
             TableId::Allocations => self.allocation(origin, &group[0], to),
             TableId::Counters => self.counter(origin, &group[0], to),
             TableId::Attributes => self.attribute(&group[0], to),
+            TableId::Annotations if group[0].kind == kind::PAUSE => self.pause(&group[0], to),
             TableId::Annotations => self.instant(origin, &group[0], to),
             // Above; or their rows do not come through rings.
             TableId::Bricks
@@ -404,6 +405,18 @@ impl Rows {
             number: of_type(attribute_type::NUMBER).map(f64::from_bits),
             truth: of_type(attribute_type::TRUTH).map(|word| word != 0),
             text: of_type(attribute_type::TEXT).map(|word| Text::from_number(word as u32)),
+        });
+    }
+
+    /// Of the whole program, whichever thread it was that paused.
+    fn pause(&mut self, record: &Record, to: &mut Columns) {
+        let time_ns = self.timeline.ns(record.start);
+        to.push(&AnnotationRow {
+            kind: self.texts.paused,
+            name: Text::from_number(record.name),
+            time_ns,
+            dur_ns: Some(self.timeline.ns(record.end) - time_ns),
+            ..AnnotationRow::default()
         });
     }
 

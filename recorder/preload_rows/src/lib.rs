@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::io;
 
 pub use loadable::problem;
-pub use record::{Options, Recorded, check, record};
+pub use record::{Options, Part, Recorded, check, record};
 pub use rows::Counts;
 
 /// Reason why a program was not recorded, or not to its end.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -36,16 +36,37 @@ pub struct Options {
     pub mean_bytes: u64,
 }
 
-/// Recorded program, when it has ended.
+/// Part of a program's time that is recorded.
+#[derive(Clone, Copy, Default)]
+pub struct Part<'a> {
+    /// Until the recording begins.
+    pub delay: Option<Duration>,
+    /// Ends the recording before the program.
+    pub end: Option<&'a dyn Fn() -> bool>,
+}
+
+/// Recorded program, when it, or the recording, has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// End of the program itself.
-    pub status: ExitStatus,
-    /// Rows of the run.
-    pub counts: Counts,
+    /// End of the program itself. `None`: it goes on.
+    pub status: Option<ExitStatus>,
+    /// Rows of the run. `None`: there is none, because the program ended before the recording began or for a failure.
+    pub counts: Option<Counts>,
     /// Reason why nothing is recorded from some time on, while the program went on.
     pub failure: Option<Error>,
+}
+
+impl Recorded {
+    /// A program that has ended, and of which there is no run.
+    fn nothing(status: ExitStatus, failure: Option<Error>, watch: &mut dyn FnMut(i32)) -> Self {
+        watch(0);
+        Self {
+            status: Some(status),
+            counts: None,
+            failure,
+        }
+    }
 }
 
 /// Finds out if memory can be shared with programs here.
@@ -57,14 +78,15 @@ pub fn check() -> Result<(), Error> {
 }
 
 /// Runs a program and writes rows to the run that `create` makes. `watch` is told its process number. Ends with the
-/// program: what its children still do then is not recorded.
+/// program, or with the recording: what its children still do then is not recorded.
 ///
 /// # Errors
 /// The program did not begin. What fails later is in [`Recorded::failure`]: the program goes on.
 pub fn record(
     mut command: Command,
     options: &Options,
-    create: impl FnOnce() -> Result<RunWriter, Error>,
+    part: Part<'_>,
+    create: impl Fn() -> Result<RunWriter, Error>,
     watch: &mut dyn FnMut(i32),
 ) -> Result<Recorded, Error> {
     let program = command.get_program().to_owned();
@@ -73,18 +95,29 @@ pub fn record(
     }
     let (channel, file) = Channel::create().map_err(Error::NoMemory)?;
     load(&mut command, options, &file)?;
-    channel
-        .header
-        .calls
-        .store(options.calls.into(), Ordering::Relaxed);
-    channel
-        .header
-        .mean_bytes
-        .store(options.mean_bytes, Ordering::Relaxed);
-    let mut rows = Rows::new(create()?, options);
+    let begin = || {
+        start(channel, options);
+        create().map(|run| Rows::new(run, options))
+    };
+    let at_once = part.delay.is_none().then(begin).transpose()?;
     let started = command.spawn();
     let mut child = started.map_err(|error| Error::NotStarted { program, error })?;
     watch(child.id().cast_signed());
+    let begun = match (at_once, part.delay) {
+        (Some(rows), _) => Ok(rows),
+        (None, delay) => match wait(&mut child, delay.unwrap_or_default())? {
+            Some(status) => return Ok(Recorded::nothing(status, None, watch)),
+            None => begin(),
+        },
+    };
+    let mut rows = match begun {
+        Ok(rows) => rows,
+        Err(error) => {
+            stop(channel);
+            let status = child.wait().map_err(Error::Wait)?;
+            return Ok(Recorded::nothing(status, Some(error), watch));
+        }
+    };
     rows.begins(child.id());
     let mut failure = None;
     let mut others = Others::default();
@@ -92,8 +125,9 @@ pub fn record(
     let mut next_look = Instant::now() + NAP;
     let mut next_care = Instant::now() + CARE;
     let status = loop {
+        let is_over = part.end.is_some_and(|end| end());
         let ended = child.try_wait().map_err(Error::Wait)?;
-        if ended.is_some() || failure.is_some() {
+        if ended.is_some() || failure.is_some() || is_over {
             stop(channel);
         }
         if Instant::now() >= next_look {
@@ -111,20 +145,23 @@ pub fn record(
                 Err(error) => failure = Some(error),
             }
         }
-        if let Some(status) = ended {
-            break status;
+        if ended.is_some() || is_over {
+            break ended;
         }
         if !is_much {
             thread::sleep(NAP);
         }
     };
-    watch(0);
+    match status {
+        Some(_) => watch(0),
+        None => rows.program_goes_on(),
+    }
     rows.tell_others(others.names());
     let (counts, finished) = rows.finish(channel, failure.is_none());
     failure = failure.or(finished.err());
     Ok(Recorded {
         status,
-        counts,
+        counts: Some(counts),
         failure,
     })
 }
@@ -145,6 +182,27 @@ fn load(command: &mut Command, options: &Options, file: &OwnedFd) -> Result<(), 
     command.env(PRELOAD, libraries);
     command.env(CHANNEL_VARIABLE.to_str().unwrap_or_default(), memory);
     Ok(())
+}
+
+/// Everything that was asked for is told from now on.
+fn start(channel: &Channel, options: &Options) {
+    let header = &channel.header;
+    header.calls.store(options.calls.into(), Ordering::Relaxed);
+    header
+        .mean_bytes
+        .store(options.mean_bytes, Ordering::Relaxed);
+}
+
+/// Waits for so long, or until the program ends.
+fn wait(child: &mut Child, time: Duration) -> Result<Option<ExitStatus>, Error> {
+    let since = Instant::now();
+    while since.elapsed() < time {
+        if let Some(status) = child.try_wait().map_err(Error::Wait)? {
+            return Ok(Some(status));
+        }
+        thread::sleep(NAP.min(time.saturating_sub(since.elapsed())));
+    }
+    Ok(None)
 }
 
 /// Nothing is told any more.

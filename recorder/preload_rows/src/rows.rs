@@ -112,6 +112,15 @@ impl Rows {
         self.counts.others = names;
     }
 
+    /// The recording ends before the program.
+    pub fn program_goes_on(&mut self) {
+        let values = &mut self.run.run().values;
+        values.insert(
+            "program_end".to_owned(),
+            "not recorded: it went on".to_owned(),
+        );
+    }
+
     /// Writes what is there, and looks after lanes whose threads are gone if it `cares`. True: it was much.
     pub fn read(&mut self, channel: &Channel, cares: bool) -> Result<bool, Error> {
         let mut is_much = false;

@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use libc::pid_t;
 
 use crate::event::{Event, Timed, parse};
-use crate::opening::{Occasion, Opened, is_forbidden, is_no_room, open};
+use crate::opening::{Occasion, Opened, Subject, is_forbidden, is_no_room, open, processors};
 use crate::packets::Worth;
 use crate::{Error, Sampling, packets, waking};
 
@@ -36,21 +36,27 @@ pub(crate) struct Counters {
 
 /// More of them, with files for each, could leave none for the rest.
 const MAX_PROCESSORS_OF_PACKETS: usize = 96;
+/// Files that this process needs for other things.
+const OTHER_FILES: usize = 256;
+const TOO_MANY: &str = "a file for each thread and processor would be too many (hint: `ulimit -n`)";
 /// Stacks whose memory is kept for others.
 const MAX_FREE: usize = 1024;
 
 impl Counters {
-    /// Begins to count when the process runs another program.
-    pub fn open(process: pid_t, sampling: Sampling) -> Result<Self, Error> {
+    /// Of so many threads, of which the others are added.
+    pub fn open(subject: Subject, threads: usize, sampling: Sampling) -> Result<Self, Error> {
         let Sampling {
             hz, stack_bytes, ..
         } = sampling;
+        let max_occasions = max_occasions(threads);
         let with_kernel = || -> io::Result<Vec<(Occasion, Opened)>> {
             let mut all = Vec::new();
             for occasion in [Occasion::Runs(hz), Occasion::Switches] {
-                all.push((occasion, open(process, occasion, true, stack_bytes)?));
+                all.push((occasion, open(subject, occasion, true, stack_bytes)?));
             }
-            if let Ok(leaves) = open(process, Occasion::Leaves, true, stack_bytes) {
+            if max_occasions > all.len()
+                && let Ok(leaves) = open(subject, Occasion::Leaves, true, stack_bytes)
+            {
                 all.insert(0, (Occasion::Leaves, leaves));
             }
             Ok(all)
@@ -62,16 +68,26 @@ impl Counters {
                 lacks_memory = is_no_room(&error);
                 let occasion = Occasion::RunsAndSwitches(hz);
                 (
-                    vec![(occasion, open(process, occasion, false, stack_bytes)?)],
+                    vec![(occasion, open(subject, occasion, false, stack_bytes)?)],
                     false,
                 )
             }
             Err(error) => return Err(error.into()),
         };
         let mut opened = opened;
-        let no_wakers = wakes(process).map(|wakes| opened.push(wakes)).err();
+        let has_room_for = |more: usize, opened: &[_]| {
+            let fits = opened.len() + more <= max_occasions;
+            fits.then_some(()).ok_or_else(|| TOO_MANY.to_owned())
+        };
+        let no_wakers = has_room_for(1, &opened)
+            .and_then(|()| wakes(subject))
+            .map(|wakes| opened.push(wakes))
+            .err();
         let no_packets = match &no_wakers {
-            None => packets(process).map(|all| opened.extend(all)).err(),
+            None => has_room_for(packets::STAGES, &opened)
+                .and_then(|()| packets(subject))
+                .map(|all| opened.extend(all))
+                .err(),
             Some(reason) => Some(reason.clone()),
         };
         Ok(Self {
@@ -87,6 +103,26 @@ impl Counters {
             last_ns: 0,
             free: Vec::new(),
         })
+    }
+
+    /// Adds a thread, from now on.
+    pub fn add(&mut self, thread: pid_t) -> Result<(), Error> {
+        for (_, opened) in &mut self.opened {
+            opened.add(thread)?;
+        }
+        Ok(())
+    }
+
+    /// True if a thread that is there now was begun by one that is counted, and so is counted as well.
+    pub fn has_inherited(&mut self, thread: u32) -> bool {
+        self.read();
+        let mut all = self.waiting.values();
+        all.any(|event| matches!(event, Event::Began { of, .. } if of.thread == thread))
+    }
+
+    /// Nothing more is counted.
+    pub fn stop(&self) {
+        self.opened.iter().for_each(|(_, opened)| opened.stop());
     }
 
     /// Takes the memory of a stack back.
@@ -126,6 +162,22 @@ impl Counters {
     /// Reads all there is, and takes what is known to be in order: all of before the last call, at the end everything.
     pub fn take(&mut self, is_end: bool) -> Vec<(u64, Event)> {
         let now_ns = now_ns();
+        self.read();
+        self.forget_packets_if_worthless();
+        let later = if is_end {
+            BTreeMap::new()
+        } else {
+            self.waiting.split_off(&(self.settled_ns, 0))
+        };
+        self.settled_ns = now_ns;
+        let in_order = std::mem::replace(&mut self.waiting, later);
+        in_order
+            .into_iter()
+            .map(|((time, _), event)| (time, event))
+            .collect()
+    }
+
+    fn read(&mut self) {
         for (occasion, opened) in &mut self.opened {
             for sampler in &mut opened.samplers {
                 while let Some(record) = sampler.next_record() {
@@ -150,6 +202,9 @@ impl Counters {
                 }
             }
         }
+    }
+
+    fn forget_packets_if_worthless(&mut self) {
         let is_of_packets = |of: &(Occasion, Opened)| matches!(of.0, Occasion::Packets(_));
         if self.worth.is_too_little() && self.opened.iter().any(is_of_packets) {
             self.opened.retain(|of| !is_of_packets(of));
@@ -157,35 +212,53 @@ impl Counters {
                 .insert((self.last_ns, self.told), Event::PacketsEnd);
             self.told += 1;
         }
-        let later = if is_end {
-            BTreeMap::new()
-        } else {
-            self.waiting.split_off(&(self.settled_ns, 0))
-        };
-        self.settled_ns = now_ns;
-        let in_order = std::mem::replace(&mut self.waiting, later);
-        in_order
-            .into_iter()
-            .map(|((time, _), event)| (time, event))
-            .collect()
     }
 }
 
+/// Occasions that so many threads can have events of, as files that may be open.
+fn max_occasions(threads: usize) -> usize {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: the struct is valid for both calls. Each thread needs a file for each processor and occasion.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        if threads > 1 && limit.rlim_cur < limit.rlim_max {
+            let raised = libc::rlimit {
+                rlim_cur: limit.rlim_max,
+                ..limit
+            };
+            if libc::setrlimit(libc::RLIMIT_NOFILE, &raised) == 0 {
+                limit = raised;
+            }
+        }
+    }
+    if threads <= 1 {
+        return usize::MAX;
+    }
+    let each = threads * processors().map_or(1, |processors| processors.len());
+    usize::try_from(limit.rlim_cur)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(OTHER_FILES)
+        / each.max(1)
+}
+
 /// Events of wakings. The reason, where there are none, is a sentence's end.
-fn wakes(process: pid_t) -> Result<(Occasion, Opened), String> {
+fn wakes(subject: Subject) -> Result<(Occasion, Opened), String> {
     let occasion = Occasion::Wakes(waking::find()?);
-    let opened = open(process, occasion, true, 0);
+    let opened = open(subject, occasion, true, 0);
     opened.map(|opened| (occasion, opened)).map_err(|error| {
         format!("{error} (hint: as root, or /proc/sys/kernel/perf_event_paranoid of -1)")
     })
 }
 
 /// Events of packets. The reason, where there are none, is a sentence's end.
-fn packets(process: pid_t) -> Result<Vec<(Occasion, Opened)>, String> {
+fn packets(subject: Subject) -> Result<Vec<(Occasion, Opened)>, String> {
     let mut all = Vec::new();
     for stage in packets::find()? {
         let occasion = Occasion::Packets(stage);
-        let opened = open(process, occasion, true, 0).map_err(|error| error.to_string())?;
+        let opened = open(subject, occasion, true, 0).map_err(|error| error.to_string())?;
         if opened.samplers.len() > MAX_PROCESSORS_OF_PACKETS {
             return Err("a file for each processor would be too many".to_owned());
         }
@@ -196,7 +269,7 @@ fn packets(process: pid_t) -> Result<Vec<(Occasion, Opened)>, String> {
 
 /// Finds out if a process can be sampled, with this one; gives the reason why it would not be told who ends waits.
 pub(crate) fn check() -> Result<Option<String>, Error> {
-    Counters::open(0, Sampling::default()).map(|counters| counters.no_wakers)
+    Counters::open(Subject::Starting(0), 1, Sampling::default()).map(|counters| counters.no_wakers)
 }
 
 /// The clock that samples have their times from.

@@ -7,6 +7,7 @@
 //! files have of these. Rows of a [run](trueno_format) are written while the program runs.
 
 mod address_space;
+mod attach;
 mod counters;
 mod event;
 mod modules;
@@ -18,6 +19,7 @@ mod raw_sample;
 mod registers;
 mod rows;
 mod sample;
+mod selected;
 mod symbols;
 mod tracepoint;
 mod waits;
@@ -27,7 +29,7 @@ use std::ffi::OsString;
 use std::io;
 
 pub use rows::Counts;
-pub use sample::{Sampled, sample};
+pub use sample::{Part, Sampled, attach, sample};
 
 /// Samples in a second of CPU time, where nobody asks for another number. It is prime, so that it does not keep step
 /// with what a program does at regular times.
@@ -69,6 +71,9 @@ pub enum Error {
         program: OsString,
         error: io::Error,
     },
+    /// The process cannot be attached to.
+    #[error("process {process} cannot be sampled: {error}")]
+    NotAttached { process: i32, error: io::Error },
     /// This system lets nobody sample.
     #[error("programs cannot be sampled here, and nothing was started: {error} (hint: {hint})")]
     Forbidden {

@@ -2,11 +2,13 @@
 
 use std::io;
 
+use std::os::fd::AsRawFd;
+
 use libc::pid_t;
 use perf_event::data::endian::Native;
 use perf_event::data::parse::ParseConfig;
 use perf_event::events::{Software, Tracepoint};
-use perf_event::{Builder, Clock, SampleFlag, Sampler};
+use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 
 use crate::packets::Stage;
 use crate::{Error, registers, tracepoint};
@@ -62,21 +64,66 @@ impl Occasion {
     }
 }
 
+/// Whose events are opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// A process that runs another program soon: they begin then.
+    Starting(pid_t),
+    /// A thread: they begin at once.
+    Running(pid_t),
+}
+
 /// Events of one occasion, one for each processor.
 pub(crate) struct Opened {
     pub samplers: Vec<Sampler>,
     pub config: ParseConfig<Native>,
+    /// As the samplers were made.
+    builders: Vec<Builder<'static>>,
+    /// Of further threads; they write where the samplers read.
+    others: Vec<Counter>,
 }
 
-/// Opens the events of a process, which begin when it runs another program. Of stacks at most so much is copied; callers
-/// beyond are not known.
+impl Opened {
+    /// Adds a thread, from now on. One that has ended meanwhile is no error.
+    pub fn add(&mut self, thread: pid_t) -> io::Result<()> {
+        for (builder, sampler) in self.builders.iter_mut().zip(&self.samplers) {
+            let counter = match builder.observe_pid(thread).build() {
+                Ok(counter) => counter,
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
+                Err(error) => return Err(error),
+            };
+            let (one, other) = (counter.as_raw_fd(), sampler.as_raw_fd());
+            // SAFETY: takes numbers of open files.
+            if unsafe { libc::ioctl(one, SET_OUTPUT, other) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            self.others.push(counter);
+        }
+        Ok(())
+    }
+
+    /// Ends them; what was told stays to be read.
+    pub fn stop(&self) {
+        let others = self.others.iter().map(AsRawFd::as_raw_fd);
+        for file in self.samplers.iter().map(AsRawFd::as_raw_fd).chain(others) {
+            // SAFETY: takes numbers; the file is open.
+            unsafe { libc::ioctl(file, DISABLE, 0) };
+        }
+    }
+}
+
+/// Requests of `linux/perf_event.h`.
+const DISABLE: libc::Ioctl = 0x2401;
+const SET_OUTPUT: libc::Ioctl = 0x2405;
+
+/// Opens the events of a process or thread. Of stacks at most so much is copied; callers beyond are not known.
 pub(crate) fn open(
-    process: pid_t,
+    subject: Subject,
     occasion: Occasion,
     with_kernel: bool,
     stack_bytes: u32,
 ) -> io::Result<Opened> {
-    let mut samplers = Vec::new();
+    let (mut samplers, mut builders) = (Vec::new(), Vec::new());
     let mut config = None;
     let processors = processors()?;
     let rooms_bytes = match occasion {
@@ -89,7 +136,7 @@ pub(crate) fn open(
         Occasion::Wakes(_) | Occasion::Packets(_) => &WAKES_ROOMS_BYTES[..],
     };
     'processors: for processor in processors {
-        let mut builder = builder(process, processor, occasion, with_kernel);
+        let mut builder = builder(subject, processor, occasion, with_kernel);
         let mut opened = Err(io::ErrorKind::OutOfMemory.into());
         for (room_bytes, most_bytes) in rooms_bytes {
             // Each time that the reader runs it takes a processor from the program.
@@ -110,13 +157,19 @@ pub(crate) fn open(
         }
         config.get_or_insert_with(|| ParseConfig::from(*builder.attrs()));
         samplers.push(opened.map_err(no_room)?);
+        builders.push(builder);
     }
     let config = config.ok_or(io::ErrorKind::NotFound)?;
-    Ok(Opened { samplers, config })
+    Ok(Opened {
+        samplers,
+        config,
+        builders,
+        others: Vec::new(),
+    })
 }
 
 fn builder(
-    process: pid_t,
+    subject: Subject,
     processor: usize,
     occasion: Occasion,
     with_kernel: bool,
@@ -145,11 +198,16 @@ fn builder(
     if matches!(occasion, Occasion::Wakes(_) | Occasion::Packets(_)) {
         fields |= SampleFlag::RAW;
     }
+    let (observed, is_running) = match subject {
+        Subject::Starting(process) => (process, false),
+        Subject::Running(thread) => (thread, true),
+    };
     builder
-        .observe_pid(process)
+        .observe_pid(observed)
         .one_cpu(processor)
         .inherit(true)
-        .enable_on_exec(true)
+        .enabled(is_running)
+        .enable_on_exec(!is_running)
         .exclude_kernel(!with_kernel)
         .exclude_callchain_user(true)
         .exclude_callchain_kernel(!with_kernel)
@@ -169,7 +227,7 @@ fn builder(
 }
 
 /// Numbers of the processors.
-fn processors() -> io::Result<Vec<usize>> {
+pub(crate) fn processors() -> io::Result<Vec<usize>> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online")
         .or_else(|_| std::fs::read_to_string("/sys/devices/system/cpu/possible"));
     let Ok(text) = text else {

@@ -55,6 +55,9 @@ pub(crate) struct Packet {
     at: Option<u64>,
 }
 
+/// Tracepoints of packets.
+pub(crate) const STAGES: usize = NAMES.len();
+
 /// Finds the tracepoints. The reason, where they cannot be had, is a sentence's end.
 pub(crate) fn find() -> Result<Vec<Stage>, String> {
     let find = |(kind, name, fields): (Kind, &str, [Field; 2])| {

@@ -147,6 +147,15 @@ impl Rows {
         self.run.run().clock.origin_realtime_ns = realtime_ns - ago_ns;
     }
 
+    /// The recording ends before the program.
+    pub fn program_goes_on(&mut self) {
+        let values = &mut self.run.run().values;
+        values.insert(
+            "program_end".to_owned(),
+            "not recorded: it went on".to_owned(),
+        );
+    }
+
     /// A thread that is seen, perhaps for the first time; one that had its number before is another.
     pub fn thread_begins(&mut self, of: ThreadOf, at_ns: u64, by: u32) -> Result<(), Error> {
         let name = self.threads.get(&by).and_then(|thread| thread.name);

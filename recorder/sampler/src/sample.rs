@@ -1,8 +1,9 @@
-//! A program sampled from its start to its end: one thread reads what the kernel tells and finds callers, another looks
+//! A program sampled from its start, or from when it was attached to, to its end or that of the recording: one thread reads what the kernel tells and finds callers, another looks
 //! names up and writes.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -10,12 +11,17 @@ use std::thread::{self, JoinHandle};
 
 use trueno_format::run_writer::{RunWriter, TableId};
 
+use trueno_processes::{Ended, ProcessEnd, Selection};
+
 use crate::address_space::AddressSpaces;
+use crate::attach::{Running, attach_to};
 use crate::counters::{Counters, now_ns};
 use crate::event::{Event, ThreadOf};
 use crate::modules::Modules;
+use crate::opening::Subject;
 use crate::program;
 use crate::rows::{Counts, Rows, Sampled as Sample};
+use crate::selected::{Change, Selected};
 use crate::waits::{Known, Waits};
 use crate::{Error, Sampling};
 
@@ -31,12 +37,21 @@ const NO_MEMORY: &str = "the kernel's work for the program, and where it waited,
 const NO_WAITS: &str =
     "where the program waited is not known, because the kernel's buffer was full";
 
-/// Sampled program, when it has ended.
+/// Part of a program that is sampled.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub processes: &'a Selection,
+    /// Ends the recording before the program.
+    pub end: Option<&'a dyn Fn() -> bool>,
+}
+
+/// Sampled program, when it, or the recording, has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Sampled {
-    /// End of the program itself.
-    pub status: ExitStatus,
+    /// End of the program itself. `None`: it goes on, or it was attached to.
+    pub status: Option<ExitStatus>,
+    pub goes_on: bool,
     /// Rows of the run.
     pub counts: Counts,
     /// Reason why nothing is recorded from some time on, while the program went on.
@@ -47,6 +62,8 @@ pub struct Sampled {
     pub lacks_memory: bool,
     /// Reason why it was not recorded who ended waits.
     pub no_wakers: Option<String>,
+    /// Processes of what was attached to that could not be.
+    pub left_out: u64,
 }
 
 /// WriterMessage from the thread that reads to the one that writes.
@@ -62,64 +79,42 @@ enum WriterMessage {
     LostWakings(u64),
     PacketsEnd(u64),
     Throttled,
+    /// The recording ends before the program.
+    GoesOn,
     End(u64),
 }
 
-/// Runs a program and writes samples of it to the run that `create` makes for its process number. `watch` is told that number. Ends with the program: what its children still do then is not
-/// sampled.
+/// Written to the pipe whose end ends the reader.
+const GOES_ON: [u8; 1] = [1];
+
+/// Runs a program and writes samples of it to the run that `create` makes for its process number. `watch` is told that
+/// number. Ends with the program, or with the recording: what its children still do then is not sampled.
 ///
 /// # Errors
 /// The program did not begin. What fails later is in [`Sampled::failure`]: the program goes on.
 pub fn sample(
     command: Command,
     sampling: Sampling,
+    part: Part<'_>,
     create: impl FnOnce(i32) -> Result<RunWriter, Error>,
     watch: &mut dyn FnMut(i32),
 ) -> Result<Sampled, Error> {
     let program = command.get_program().to_owned();
     let waiting = program::prepare(command)?;
     let process = waiting.process;
-    let counters = Counters::open(process, sampling);
+    let counters = Counters::open(Subject::Starting(process), 1, sampling);
     let opened = counters.and_then(|counters| Ok((counters, create(process)?)));
-    let (counters, mut run) = match opened {
+    let (counters, run) = match opened {
         Ok(opened) => opened,
         Err(error) => {
             waiting.cancel();
             return Err(error);
         }
     };
-    let (sees_kernel, sees_waits) = (counters.sees_kernel, counters.sees_waits());
-    let lacks_memory = counters.lacks_memory;
-    let no_wakers = counters.no_wakers.clone();
-    run.reads_from_kernel(&[
-        TableId::Samples,
-        TableId::Syncs,
-        TableId::Calls,
-        TableId::Edges,
-        TableId::Counters,
-        TableId::Threads,
-    ]);
-    if !sees_kernel {
-        let reason = if lacks_memory { NO_MEMORY } else { NO_KERNEL };
-        run.run().problems.push(reason.to_owned());
-    } else if !sees_waits {
-        run.run().problems.push(NO_WAITS.to_owned());
-    }
-    let wakers = match &no_wakers {
-        Some(reason) => format!("not recorded: {reason}"),
-        None => "sched:sched_waking".to_owned(),
-    };
-    run.run().values.insert("wakers".to_owned(), wakers);
-    if no_wakers.is_none() {
-        let packets = match &counters.no_packets {
-            Some(reason) => format!("not recorded: {reason}"),
-            None => "net:net_dev_queue, net:netif_receive_skb, napi:napi_poll".to_owned(),
-        };
-        run.run().values.insert(OF_PACKETS.to_owned(), packets);
-    }
-    let (ended, ends) = io::pipe().map_err(Error::Sample)?;
-    let left_out = sampling.leaves_out_first.then_some(process.unsigned_abs());
-    let collector = Collector::start(counters, process, left_out, run, (ended, ends));
+    let seen = Seen::of(&counters);
+    let mut reads = Reads::new(process, part.processes.clone());
+    reads.left_out = sampling.leaves_out_first.then_some(process.unsigned_abs());
+    let collector = Collector::start(counters, reads, run)?;
     watch(process);
     let mut child = match waiting.run() {
         Ok(child) => child,
@@ -128,20 +123,144 @@ pub fn sample(
             return Err(Error::NotStarted { program, error });
         }
     };
-    let status = child.wait();
-    watch(0);
-    let (counts, failure) = match collector.end() {
-        Ok(counts) => (counts, None),
-        Err(error) => (Counts::default(), Some(error)),
+    let ended = match part.end {
+        Some(end) => ProcessEnd::of(process).map(|process| process.wait(Some(end))),
+        None => Ok(Ended::Process),
     };
-    Ok(Sampled {
-        status: status.map_err(Error::Sample)?,
-        counts,
-        failure,
-        sees_kernel,
-        lacks_memory,
-        no_wakers,
-    })
+    let status = match ended {
+        Ok(Ended::Asked) => Ok(None),
+        _ => child.wait().map(Some),
+    };
+    if !matches!(status, Ok(None)) {
+        watch(0);
+    }
+    let goes_on = matches!(status, Ok(None));
+    let (counts, failure) = collector.end_with(goes_on);
+    let status = status.map_err(Error::Sample)?;
+    Ok(seen.sampled(status, goes_on, counts, failure))
+}
+
+/// Samples a process that runs, its threads and children and all that it begins, from now on, and writes them to a run.
+/// Calls `begun` once it is sampled. Ends with the process, or with the recording.
+///
+/// # Errors
+/// The process cannot be sampled.
+pub fn attach(
+    process: i32,
+    sampling: Sampling,
+    part: Part<'_>,
+    create: impl FnOnce() -> Result<RunWriter, Error>,
+    begun: impl FnOnce(),
+) -> Result<Sampled, Error> {
+    let not_attached = |error| Error::NotAttached { process, error };
+    let end = ProcessEnd::of(process).map_err(not_attached)?;
+    let (counters, running) = attach_to(process, sampling, part.processes)?;
+    let run = create()?;
+    let seen = Seen::of(&counters);
+    let left_out = running.left_out;
+    let mut reads = Reads::new(process, part.processes.clone());
+    reads.running = Some(running);
+    let collector = Collector::start(counters, reads, run)?;
+    begun();
+    let goes_on = end.wait(part.end) == Ended::Asked;
+    let (counts, failure) = collector.end_with(goes_on);
+    let mut sampled = seen.sampled(None, goes_on, counts, failure);
+    sampled.left_out = left_out;
+    Ok(sampled)
+}
+
+/// Kinds of events that this user may see.
+struct Seen {
+    kernel: bool,
+    waits: bool,
+    lacks_memory: bool,
+    no_wakers: Option<String>,
+    no_packets: Option<String>,
+}
+
+impl Seen {
+    fn of(counters: &Counters) -> Self {
+        Self {
+            kernel: counters.sees_kernel,
+            waits: counters.sees_waits(),
+            lacks_memory: counters.lacks_memory,
+            no_wakers: counters.no_wakers.clone(),
+            no_packets: counters.no_packets.clone(),
+        }
+    }
+
+    fn describe(&self, run: &mut RunWriter) {
+        run.reads_from_kernel(&[
+            TableId::Samples,
+            TableId::Syncs,
+            TableId::Calls,
+            TableId::Edges,
+            TableId::Counters,
+            TableId::Threads,
+        ]);
+        if !self.kernel {
+            let reason = if self.lacks_memory {
+                NO_MEMORY
+            } else {
+                NO_KERNEL
+            };
+            run.run().problems.push(reason.to_owned());
+        } else if !self.waits {
+            run.run().problems.push(NO_WAITS.to_owned());
+        }
+        let wakers = match &self.no_wakers {
+            Some(reason) => format!("not recorded: {reason}"),
+            None => "sched:sched_waking".to_owned(),
+        };
+        run.run().values.insert("wakers".to_owned(), wakers);
+        if self.no_wakers.is_none() {
+            let packets = match &self.no_packets {
+                Some(reason) => format!("not recorded: {reason}"),
+                None => "net:net_dev_queue, net:netif_receive_skb, napi:napi_poll".to_owned(),
+            };
+            run.run().values.insert(OF_PACKETS.to_owned(), packets);
+        }
+    }
+
+    fn sampled(
+        self,
+        status: Option<ExitStatus>,
+        goes_on: bool,
+        counts: Counts,
+        failure: Option<Error>,
+    ) -> Sampled {
+        Sampled {
+            status,
+            goes_on,
+            counts,
+            failure,
+            sees_kernel: self.kernel,
+            lacks_memory: self.lacks_memory,
+            no_wakers: self.no_wakers,
+            left_out: 0,
+        }
+    }
+}
+
+/// Processes that are read of.
+struct Reads {
+    process: i32,
+    processes: Selection,
+    /// Process of which nothing is told.
+    left_out: Option<u32>,
+    /// What was there before.
+    running: Option<Running>,
+}
+
+impl Reads {
+    fn new(process: i32, processes: Selection) -> Self {
+        Self {
+            process,
+            processes,
+            left_out: None,
+            running: None,
+        }
+    }
 }
 
 struct Collector {
@@ -152,34 +271,55 @@ struct Collector {
 }
 
 impl Collector {
-    fn start(
-        counters: Counters,
-        process: i32,
-        left_out: Option<u32>,
-        run: RunWriter,
-        (ended, ends): (PipeReader, PipeWriter),
-    ) -> Self {
+    fn start(counters: Counters, reads: Reads, mut run: RunWriter) -> Result<Self, Error> {
+        Seen::of(&counters).describe(&mut run);
+        let (ended, ends) = io::pipe().map_err(Error::Sample)?;
         let modules = Arc::new(RwLock::new(Modules::default()));
         let (to, told) = sync_channel(MAX_WAITING);
         let sees_wakers = counters.no_wakers.is_none();
-        let reader = Reader {
+        let process = reads.process.unsigned_abs();
+        let mut reader = Reader {
             spaces: AddressSpaces::new(Arc::clone(&modules)),
             waits: Waits::default(),
             counters,
-            process: process.unsigned_abs(),
-            left_out,
+            process,
+            left_out: reads.left_out,
+            selected: Selected::new(reads.processes, process),
+            since_ns: 0,
+            met: HashSet::new(),
             has_begun: false,
             to,
         };
-        Self {
-            reader: thread::spawn(move || reader.read(&ended)),
+        Ok(Self {
+            reader: thread::spawn(move || {
+                if let Some(running) = reads.running {
+                    reader.meet(running);
+                }
+                reader.read(&ended);
+            }),
             writer: thread::spawn(move || write(run, &told, &modules, sees_wakers)),
             ends,
-        }
+        })
     }
 
     fn end(self) -> Result<Counts, Error> {
-        drop(self.ends);
+        self.finish(false)
+    }
+
+    /// Ends it; true: the program goes on.
+    fn end_with(self, goes_on: bool) -> (Counts, Option<Error>) {
+        match self.finish(goes_on) {
+            Ok(counts) => (counts, None),
+            Err(error) => (Counts::default(), Some(error)),
+        }
+    }
+
+    fn finish(self, goes_on: bool) -> Result<Counts, Error> {
+        let mut ends = self.ends;
+        if goes_on {
+            let _ = ends.write_all(&GOES_ON);
+        }
+        drop(ends);
         let failed = || Error::Sample(io::ErrorKind::Other.into());
         let read = self.reader.join();
         let written = self.writer.join().map_err(|_| failed())?;
@@ -195,14 +335,50 @@ struct Reader {
     process: u32,
     /// Process of which nothing is told.
     left_out: Option<u32>,
+    selected: Selected,
+    /// What was counted before is not recorded.
+    since_ns: u64,
+    /// Threads that were there then.
+    met: HashSet<u32>,
     has_begun: bool,
     to: SyncSender<WriterMessage>,
 }
 
 impl Reader {
-    fn read(mut self, ended: &PipeReader) {
+    /// Tells of what was there before the recording.
+    fn meet(&mut self, running: Running) {
+        self.since_ns = running.since_ns;
+        self.has_begun = true;
+        let mut all = vec![WriterMessage::Begin(running.since_ns)];
+        for (process, mapped) in running.mapped {
+            self.spaces.map_at(process, &mapped, None);
+        }
+        for thread in running.threads {
+            let of = thread.of;
+            self.met.insert(of.thread);
+            self.selected.meets(of.process);
+            if self.selected.takes(of.process) {
+                self.waits.meets(of, thread.met_ns, thread.waits);
+                all.push(WriterMessage::ThreadNamed(
+                    of,
+                    running.since_ns,
+                    thread.name,
+                ));
+            }
+        }
+        for message in all {
+            let _ = self.to.send(message);
+        }
+    }
+
+    fn read(mut self, mut ended: &PipeReader) {
         loop {
             let is_end = self.counters.wait(ended, ROUND_MS);
+            let mut goes_on = [0];
+            if is_end && ended.read(&mut goes_on).is_ok_and(|bytes| bytes > 0) {
+                self.counters.stop();
+                let _ = self.to.send(WriterMessage::GoesOn);
+            }
             let at_ns = now_ns();
             for (time_ns, event) in self.counters.take(is_end) {
                 // Nobody takes it where writing has failed. Reading goes on, so that the program does.
@@ -221,7 +397,14 @@ impl Reader {
     }
 
     fn tell(&mut self, time_ns: u64, event: Event) -> Vec<WriterMessage> {
+        if time_ns < self.since_ns {
+            return self.tell_earlier(event);
+        }
         match event {
+            Event::Sample(raw) | Event::Leaves(raw) if !self.selected.takes(raw.of.process) => {
+                self.counters.take_back(raw.stack);
+                Vec::new()
+            }
             Event::Sample(raw) if self.left_out == Some(raw.of.process) => {
                 self.counters.take_back(raw.stack);
                 Vec::new()
@@ -262,7 +445,10 @@ impl Reader {
             }
             Event::Mapped(process, mapped) => {
                 self.spaces.map_at(process, &mapped, Some(time_ns));
-                Vec::new()
+                match self.selected.runs(process, &mapped.file) {
+                    Some(change) => self.changed(change, time_ns),
+                    None => Vec::new(),
+                }
             }
             Event::Named(of, ..) | Event::Ended(of) if self.left_out == Some(of.process) => {
                 Vec::new()
@@ -271,18 +457,27 @@ impl Reader {
             Event::Named(of, name, is_exec) => {
                 let mut all = Vec::new();
                 if is_exec {
+                    self.selected.execs(of, &name);
                     self.spaces.exec(of.process);
                     if of.process == self.process && !self.has_begun && self.left_out.is_none() {
                         self.has_begun = true;
-                        self.waits.begins(of, time_ns, true);
+                        if self.selected.takes(of.process) {
+                            self.waits.begins(of, time_ns, true);
+                        }
                         all.push(WriterMessage::Begin(time_ns));
                     }
                 }
-                all.push(WriterMessage::ThreadNamed(of, time_ns, name));
+                if self.selected.takes(of.process) {
+                    all.push(WriterMessage::ThreadNamed(of, time_ns, name));
+                }
                 all
             }
             Event::Began { of, by } => {
                 self.spaces.fork(of.process, by.process);
+                self.selected.begins(of.process, by.process);
+                if !self.selected.takes(of.process) {
+                    return Vec::new();
+                }
                 self.waits.begins(of, time_ns, false);
                 let mut all = Vec::new();
                 if self.left_out == Some(by.process) && !self.has_begun {
@@ -295,6 +490,7 @@ impl Reader {
             Event::Ended(of) => {
                 if of.process == of.thread {
                     self.spaces.end(of.process);
+                    self.selected.ends(of.process);
                 }
                 let mut all = known_messages(self.waits.ends(of, time_ns));
                 all.push(WriterMessage::ThreadEnded(of));
@@ -317,6 +513,34 @@ impl Reader {
             Event::Throttled => vec![WriterMessage::Throttled],
             Event::Other => Vec::new(),
         }
+    }
+}
+
+impl Reader {
+    /// Something happened between the first look at the program and the beginning of the recording.
+    fn tell_earlier(&mut self, event: Event) -> Vec<WriterMessage> {
+        let since_ns = self.since_ns;
+        match event {
+            Event::Sample(raw) | Event::Leaves(raw) => self.counters.take_back(raw.stack),
+            Event::Began { of, .. } if self.met.contains(&of.thread) => {}
+            Event::Mapped(..) | Event::Named(..) | Event::Began { .. } | Event::Ended(_) => {
+                return self.tell(since_ns, event);
+            }
+            _ => {}
+        }
+        Vec::new()
+    }
+
+    /// A process runs another program, and is recorded from now on, or no more.
+    fn changed(&mut self, change: Change, at_ns: u64) -> Vec<WriterMessage> {
+        let of = change.of;
+        if change.is_taken {
+            self.waits.begins(of, at_ns, true);
+            return vec![WriterMessage::ThreadNamed(of, at_ns, change.name)];
+        }
+        let mut all = known_messages(self.waits.ends(of, at_ns));
+        all.push(WriterMessage::ThreadEnded(of));
+        all
     }
 }
 
@@ -353,6 +577,7 @@ fn write(
             WriterMessage::LostWakings(count) => rows.counts.lost_wakings += count,
             WriterMessage::PacketsEnd(at_ns) => rows.packets_end(at_ns),
             WriterMessage::Throttled => rows.counts.throttled += 1,
+            WriterMessage::GoesOn => rows.program_goes_on(),
             WriterMessage::End(at_ns) => end_ns = at_ns,
         }
     }

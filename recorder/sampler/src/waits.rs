@@ -97,6 +97,9 @@ struct Thread {
     cpu_ns: Option<u64>,
     /// Place where it gives its processor up.
     leaving: Option<Box<Raw>>,
+    /// It was there before the recording. As long as nothing is told of it, its state is the one that it was met in: if
+    /// it gives its processor up first, it had run until then.
+    is_met: bool,
 }
 
 /// Threads by their number.
@@ -158,8 +161,22 @@ impl Waits {
             state,
             cpu_ns: Some(0),
             leaving: None,
+            is_met: false,
         };
         self.ended.remove(&of.thread);
+        self.threads.insert(of.thread, thread);
+    }
+
+    /// A thread was there at this time, and waited or did not.
+    pub fn meets(&mut self, of: ThreadOf, at_ns: u64, waits: bool) {
+        let state = self.off_since(at_ns, !waits, None);
+        let thread = Thread {
+            of,
+            state,
+            cpu_ns: Some(0),
+            leaving: None,
+            is_met: true,
+        };
         self.threads.insert(of.thread, thread);
     }
 
@@ -191,6 +208,7 @@ impl Waits {
         self.threads
             .get_mut(&of.thread)
             .map_or_else(Vec::new, |thread| {
+                thread.runs_since_met();
                 let known = thread.ran_until(at_ns);
                 thread.state = state;
                 known
@@ -253,6 +271,7 @@ impl Waits {
             return Vec::new();
         };
         thread.leaving = None;
+        thread.is_met = false;
         if let State::Running { .. } = thread.state {
             // Two beginnings in a row: the first stretch is not told.
             self.first_told = self.next_id;
@@ -271,6 +290,7 @@ impl Waits {
     pub fn seen_running(&mut self, of: ThreadOf) {
         if let Some(thread) = self.threads.get_mut(&of.thread)
             && matches!(thread.state, State::Off { .. })
+            && !thread.runs_since_met()
         {
             thread.forget();
         }
@@ -300,6 +320,13 @@ impl Waits {
         let numbers: Vec<ThreadOf> = self.threads.values().map(|thread| thread.of).collect();
         let mut known = Vec::new();
         for of in numbers {
+            if self
+                .threads
+                .get(&of.thread)
+                .is_some_and(Thread::may_have_run)
+            {
+                continue;
+            }
             known.extend(self.waited_until(of, at_ns));
         }
         let threads = std::mem::take(&mut self.threads);
@@ -380,6 +407,34 @@ impl Thread {
     fn forget(&mut self) {
         self.state = State::Unknown;
         self.cpu_ns = None;
+        self.is_met = false;
+    }
+
+    /// It was met when it ran or could, and nothing is told of it since.
+    fn may_have_run(&self) -> bool {
+        self.is_met
+            && matches!(
+                self.state,
+                State::Off {
+                    is_runnable: true,
+                    ..
+                }
+            )
+    }
+
+    /// It runs, and if nothing was told of it since it was met, it has run since then. False: something was.
+    fn runs_since_met(&mut self) -> bool {
+        let is_met = std::mem::take(&mut self.is_met);
+        if let State::Off { id, since_ns, .. } = self.state
+            && is_met
+        {
+            self.state = State::Running {
+                id,
+                since_ns,
+                ended: Vec::new(),
+            };
+        }
+        is_met
     }
 
     fn ran_until(&mut self, at_ns: u64) -> Vec<Known> {
@@ -419,6 +474,9 @@ impl Thread {
     /// Of one that ends: it runs, or its last wait has been taken.
     fn finish(mut self, at_ns: u64) -> Vec<Known> {
         let mut known = Vec::new();
+        if self.may_have_run() {
+            self.cpu_ns = None;
+        }
         if matches!(self.state, State::Running { .. }) {
             known = self.ran_until(at_ns);
         }
@@ -640,5 +698,46 @@ mod tests {
         all.woken(&waking(OTHER, OF, Context::Call), 7);
         all.on(OTHER, 8);
         assert!(causes(&all.on(OF, 9)).is_empty());
+    }
+
+    #[test]
+    fn what_a_thread_did_when_it_was_met_follows_from_what_it_does_next() {
+        // It waited, and is woken.
+        let mut all = Waits::default();
+        all.meets(OF, 10, true);
+        all.woken(&waking(OTHER, OF, Context::HardInterrupt), 14);
+        assert_eq!(waits(&all.on(OF, 15)), [(10, 14, false), (14, 15, true)]);
+        // It ran.
+        let mut all = Waits::default();
+        all.meets(OF, 10, false);
+        assert_eq!(stretches(&all.off(OF, 18, false, None)), [(10, 18)]);
+        let known = all.end(20);
+        assert_eq!(
+            (waits(&known), cpu_ns(&known)),
+            (vec![(18, 20, false)], Some(8))
+        );
+        // It was ready, and no processor was free.
+        let mut all = Waits::default();
+        all.meets(OF, 10, false);
+        assert_eq!(waits(&all.on(OF, 12)), [(10, 12, true)]);
+        // It waits until the end.
+        let mut all = Waits::default();
+        all.meets(OF, 10, true);
+        let known = all.end(20);
+        assert_eq!(
+            (waits(&known), cpu_ns(&known)),
+            (vec![(10, 20, false)], Some(0))
+        );
+        // A sample says that it ran; without one nobody knows.
+        for (is_sampled, ran) in [(true, vec![(10, 20)]), (false, Vec::new())] {
+            let mut all = Waits::default();
+            all.meets(OF, 10, false);
+            if is_sampled {
+                all.seen_running(OF);
+            }
+            let known = all.end(20);
+            assert_eq!((waits(&known), stretches(&known)), (Vec::new(), ran));
+            assert_eq!(cpu_ns(&known), is_sampled.then_some(10));
+        }
     }
 }

@@ -87,7 +87,7 @@ impl<'r> OpenPiece<'r> {
     /// since a mark was put.
     fn work(&self) -> Option<&'r super::DeviceWork> {
         let marked = self.piece.is_some_and(|piece| piece.marks.before.is_some());
-        if !marked && !self.recorder.tables().has_device() {
+        if !marked && !self.recorder.tables_at_end().has_device() {
             return None;
         }
         let work = self.recorder.device()?;
@@ -139,7 +139,7 @@ impl Drop for OpenPiece<'_> {
             return work.push(piece);
         }
         let table = piece.what.table();
-        if !self.recorder.records(table) {
+        if !self.recorder.tables_at_end().has(table) {
             return self.recorder.too_late();
         }
         let lane = threads::lane(self.recorder.shared());

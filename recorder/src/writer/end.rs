@@ -17,6 +17,7 @@ use super::lanes::LaneReader;
 use super::{Tables, Writer};
 use crate::lock::lock;
 use crate::open_rows::OpenRows;
+use crate::pauses::{PAUSED, paused};
 use crate::perf::PerfShared;
 use crate::thread_registry::ThreadInfo;
 
@@ -65,6 +66,11 @@ impl Writer {
         self.describe();
         if self.tables.failure.is_some() {
             self.run.state = State::Failed;
+        } else if let Some(paused) = self.run.values.get(PAUSED) {
+            let text = format!(
+                "the program paused the recorder {paused}: gaps and shares of the wall contain these times, of which nothing is known"
+            );
+            self.run.problems.push(text);
         }
         // On a full disk its room is wanted for run.json; what it held is in segments, or counted.
         if self.run.state == State::Failed {
@@ -133,6 +139,11 @@ impl Writer {
         self.run
             .values
             .clone_from(&lock(&self.shared.mailbox.values));
+        let pauses = lock(&self.shared.pauses).sum();
+        if let (Some((count, ticks)), Some(rate)) = (pauses, self.run.clock.ticks_per_second) {
+            let text = paused(count, ticks as f64 / rate);
+            self.run.values.insert(PAUSED.to_owned(), text);
+        }
     }
 
     /// Rows that nobody will see: their guards are dropped after the end, or never.

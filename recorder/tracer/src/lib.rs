@@ -6,6 +6,7 @@
 //! its end was seen: it has half of a stop in it, and none of what this crate does meanwhile.
 
 mod argument;
+mod attach;
 pub mod caller_signals;
 mod classes;
 mod descriptors;
@@ -15,6 +16,7 @@ mod order;
 mod ptrace;
 mod rows;
 mod start;
+mod ticks;
 mod trace;
 
 use std::ffi::OsString;
@@ -23,7 +25,7 @@ use std::io;
 pub use classes::Calls;
 pub use rows::Counts;
 pub use start::check;
-pub use trace::{Traced, Watch, trace};
+pub use trace::{Part, Traced, Watch, attach, trace};
 
 /// Reason why a program was not traced, or not to its end.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +54,12 @@ pub enum Error {
          allows it with `--cap-add SYS_PTRACE`; see /proc/sys/kernel/yama/ptrace_scope)"
     )]
     Forbidden(io::Error),
+    /// The process cannot be attached to.
+    #[error("process {process} cannot be traced: {error}")]
+    NotAttached {
+        process: libc::pid_t,
+        error: io::Error,
+    },
     /// The system refused something while the program ran.
     #[error("tracing failed: {0}")]
     Trace(io::Error),

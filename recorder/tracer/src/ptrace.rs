@@ -68,18 +68,31 @@ pub(crate) enum Resume {
     Listen,
 }
 
-/// Waits for the next event of any traced thread. `None`: there is none left.
-pub(crate) fn wait() -> io::Result<Option<(pid_t, Event)>> {
+/// Result of a wait.
+pub(crate) enum Waited {
+    Event(pid_t, Event),
+    /// No traced thread is left.
+    NoneLeft,
+    /// `is_over` said so, before anything else happened.
+    Over,
+}
+
+/// Waits for the next event of any traced thread; asks `is_over` whenever a signal interrupts.
+pub(crate) fn wait(is_over: &dyn Fn() -> bool) -> io::Result<Waited> {
     loop {
         let mut status = 0;
         // SAFETY: the status is valid for the call.
         let thread = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
         if thread > 0 {
-            return Ok(Some((thread, Event::new(status))));
+            return Ok(Waited::Event(thread, Event::new(status)));
         }
         match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::Interrupted => {}
-            error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+            error if error.kind() == io::ErrorKind::Interrupted => {
+                if is_over() {
+                    return Ok(Waited::Over);
+                }
+            }
+            error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(Waited::NoneLeft),
             error => return Err(error),
         }
     }
@@ -120,20 +133,36 @@ pub(crate) fn wait_for_end(child: pid_t) -> io::Result<()> {
     }
 }
 
-/// Begins to trace a process, and all that it begins.
-pub(crate) fn seize(process: pid_t, dies_with_us: bool) -> io::Result<()> {
-    let mut options = libc::PTRACE_O_TRACESYSGOOD
-        | libc::PTRACE_O_TRACECLONE
-        | libc::PTRACE_O_TRACEFORK
-        | libc::PTRACE_O_TRACEVFORK
-        | libc::PTRACE_O_TRACEEXEC
-        | libc::PTRACE_O_TRACEEXIT
-        | libc::PTRACE_O_TRACESECCOMP;
-    if dies_with_us {
-        options |= libc::PTRACE_O_EXITKILL;
-    }
+/// Options of every trace.
+const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
+    | libc::PTRACE_O_TRACECLONE
+    | libc::PTRACE_O_TRACEFORK
+    | libc::PTRACE_O_TRACEVFORK
+    | libc::PTRACE_O_TRACEEXEC
+    | libc::PTRACE_O_TRACEEXIT;
+
+/// Begins to trace a process, and all that it begins. With a filter it dies with this process.
+pub(crate) fn seize(process: pid_t, has_filter: bool) -> io::Result<()> {
+    let options = if has_filter {
+        OPTIONS | libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_EXITKILL
+    } else {
+        OPTIONS
+    };
     // SAFETY: this request takes numbers.
     check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, process, 0_usize, options as usize) })
+}
+
+/// Stops a traced thread soon, if it is there.
+pub(crate) fn interrupt(thread: pid_t) {
+    // SAFETY: this request takes numbers.
+    unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, thread, 0_usize, 0_usize) };
+}
+
+/// Lets a stopped thread go for good, with a signal that was about to reach it. One that was stopped as a job stays so.
+pub(crate) fn detach(thread: pid_t, signal: c_int) {
+    // It may be gone meanwhile.
+    // SAFETY: this request takes numbers.
+    unsafe { libc::ptrace(libc::PTRACE_DETACH, thread, 0_usize, signal as usize) };
 }
 
 /// Lets a stopped thread go on; a thread that is gone meanwhile is no error.

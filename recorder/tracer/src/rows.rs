@@ -1,6 +1,6 @@
 //! Rows of what the traced program did.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use trueno_format::schema::{CallRow, EdgeRow, SyncRow, ThreadRow};
 
 use crate::Error;
 use crate::argument::{self, Bytes, Target};
-use crate::descriptors::{self, Descriptors, Object, is_given};
+use crate::descriptors::{Descriptors, Object, is_given};
 use crate::memory;
 use crate::order::{Caller, CauseKind, Order, Part, SignalInfo};
 
@@ -118,6 +118,8 @@ pub struct Counts {
     pub processes: u64,
     /// Calls that never returned: their thread ended in them.
     pub not_ended: u64,
+    /// Calls that had not returned when the recording ended.
+    pub left_open: u64,
     /// Calls of programs of 32 bits, which are not recorded.
     pub foreign: u64,
     /// Signals that reached the program.
@@ -125,7 +127,7 @@ pub struct Counts {
 }
 
 impl Rows {
-    pub fn new(mut run: RunWriter, sees_all_calls: bool) -> Self {
+    pub fn new(mut run: RunWriter, sees_all_calls: bool, sees_all_processes: bool) -> Self {
         let texts = ["syscall", "call", "spawns", "join", "joins", "wakes"];
         let [syscall, call, spawns, join, joins, wakes] = texts.map(|text| run.text(text));
         Self {
@@ -138,7 +140,7 @@ impl Rows {
             join,
             joins,
             wakes,
-            order: Order::new(sees_all_calls),
+            order: Order::new(sees_all_calls, sees_all_processes),
             ended: HashMap::new(),
             next_id: 1,
             next_thread: 0,
@@ -147,14 +149,23 @@ impl Rows {
         }
     }
 
-    /// The first program began at this time, some time before `now_ns`: rows count from there.
-    pub fn begin(&mut self, process: pid_t, at_ns: i64, now_ns: i64) {
-        self.order
-            .begin(descriptors::objects(process).unwrap_or_default());
+    /// The recording began at this time, some time before `now_ns`: rows count from there. Others may use what was open
+    /// then.
+    pub fn begin(&mut self, inherited: HashSet<Object>, at_ns: i64, now_ns: i64) {
+        self.order.begin(inherited);
         let realtime = SystemTime::now().duration_since(UNIX_EPOCH);
         let realtime_ns = realtime.map_or(0, |since| since.as_nanos() as i64);
         self.origin_ns = Some(at_ns);
         self.run.run().clock.origin_realtime_ns = realtime_ns - (now_ns - at_ns);
+    }
+
+    /// The recording ends before the program.
+    pub fn program_goes_on(&mut self) {
+        let values = &mut self.run.run().values;
+        values.insert(
+            "program_end".to_owned(),
+            "not recorded: it went on".to_owned(),
+        );
     }
 
     pub fn has_begun(&self) -> bool {
@@ -345,6 +356,13 @@ impl Rows {
         self.order.thread_is_gone(thread);
     }
 
+    /// A thread of what began before the recording.
+    pub fn forget(&mut self, thread: &Thread) {
+        self.descriptors.thread_ends(thread.process);
+        self.counts.threads -= 1;
+        self.counts.processes -= u64::from(thread.id == thread.process);
+    }
+
     /// A thread is about to end: the last time that its name can be read.
     pub fn thread_ends(&mut self, mut thread: Thread) -> Result<(), Error> {
         let caller = thread.caller();
@@ -361,6 +379,32 @@ impl Rows {
                 self.ended.insert(thread.process, last);
             }
         }
+        self.thread_row(&thread)
+    }
+
+    /// The recording of a thread ends, and the thread goes on. A wait that it is in was one until now; whatever else it
+    /// is in has no end yet, and no row.
+    pub fn thread_is_left(&mut self, mut thread: Thread, now_ns: i64) -> Result<(), Error> {
+        self.descriptors.thread_ends(thread.process);
+        if let Some(open) = thread.call.take() {
+            self.counts.left_open += 1;
+            if open.waits {
+                let (id, start_ns) = (self.id(), self.time(open.start_ns));
+                self.run.add(&SyncRow {
+                    id,
+                    kind: self.call,
+                    name: Some(open.name),
+                    thread: Some(thread.number),
+                    start_ns,
+                    dur_ns: self.time(now_ns).saturating_sub(start_ns),
+                    ..SyncRow::default()
+                })?;
+            }
+        }
+        self.thread_row(&thread)
+    }
+
+    fn thread_row(&mut self, thread: &Thread) -> Result<(), Error> {
         let name = fs::read_to_string(format!("/proc/{}/task/{}/comm", thread.process, thread.id));
         let name = name.ok().map(|name| self.run.text(name.trim_end()));
         let row = ThreadRow {

@@ -1,105 +1,117 @@
-//! The loop that follows a program from its start to the end of all that it began.
+//! The loop that follows a program from its start, or from when it was attached to, to the end of all that it began, or
+//! of the recording.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
 use libc::{c_int, pid_t};
 use trueno_format::run_writer::RunWriter;
+use trueno_processes::{Selection, is_over};
 
-use crate::ptrace::{self, Call, Event, Resume};
+use crate::attach::{Attached, attach_to, is_ours};
+use crate::ptrace::{self, Call, Event, Resume, Waited};
 use crate::rows::{Counts, Rows, Thread};
 use crate::start::start;
-use crate::{Calls, Error};
+use crate::ticks::Ticks;
+use crate::{Calls, Error, descriptors};
 
-/// Traced program, when all of it has ended.
+/// Part of a program that is recorded.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    pub calls: &'a Calls,
+    pub processes: &'a Selection,
+    /// Ends the recording before the program: it goes on, and nothing holds it any more.
+    pub end: Option<&'a dyn Fn() -> bool>,
+}
+
+/// Traced program, when all of it, or the recording, has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Traced {
-    /// End of the program itself.
-    pub status: ExitStatus,
+    /// End of the program itself. `None`: it goes on, or it was attached to and is no child.
+    pub status: Option<ExitStatus>,
+    /// The program, or a part of it, goes on.
+    pub goes_on: bool,
     /// Rows of the run.
     pub counts: Counts,
     /// Reason why nothing is recorded from some time on, while the program went on.
     pub failure: Option<Error>,
+    /// Processes of what was attached to that could not be.
+    pub left_out: u64,
 }
 
 /// Is told the number of the program once it is there, and 0 when it has ended.
 pub type Watch<'a> = &'a mut dyn FnMut(pid_t);
 
 /// Runs a program with its arguments and writes its system calls to a run. Ends when the program and all processes that
-/// it began have ended.
+/// it began have ended, or with the recording.
 ///
 /// # Errors
 /// The program did not begin: nothing is in the run then. What fails later is in [`Traced::failure`]: the program goes
 /// on.
 pub fn trace(
     command: &[OsString],
-    calls: &Calls,
+    part: Part<'_>,
     run: impl FnOnce(pid_t) -> Result<RunWriter, Error>,
     watch: Watch<'_>,
 ) -> Result<Traced, Error> {
-    let numbers = calls.numbers();
+    // Behind a filter nothing goes on without a tracer.
+    let is_held = part.end.is_none() && *part.processes == Selection::All;
+    let numbers = part.calls.numbers().filter(|_| is_held);
     let mut started = start(command, numbers.as_deref())?;
-    watch(started.process);
-    let run = match run(started.process) {
+    let process = started.process;
+    watch(process);
+    let run = match run(process) {
         Ok(run) => run,
         Err(error) => {
             // SAFETY: takes numbers.
-            unsafe { libc::kill(started.process, libc::SIGKILL) };
-            let _ = ptrace::wait_for_end(started.process);
+            unsafe { libc::kill(process, libc::SIGKILL) };
+            let _ = ptrace::wait_for_end(process);
             return Err(error);
         }
     };
-    let mut trace = Trace {
-        root: started.process,
-        sees_all_calls: numbers.is_none(),
-        threads: HashMap::new(),
-        children: HashMap::new(),
-        rows: Rows::new(run, numbers.is_none()),
-        status: None,
-        failure: None,
-        last_ns: 0,
-    };
-    loop {
-        match ptrace::wait() {
-            Ok(Some((thread, event))) => {
-                trace.last_ns = now_ns();
-                trace.event(thread, event);
-            }
-            Ok(None) => break,
-            // What was recorded stays.
-            Err(error) => {
-                trace.note(Err(Error::Trace(error)));
-                break;
-            }
-        }
-        if trace.status.is_some() {
-            watch(0);
-        }
-    }
+    let mut trace = Trace::new(process, part, run, numbers.is_some());
+    trace.traced.insert(process);
+    trace.follow(watch);
     if !trace.rows.has_begun()
+        && trace.status.is_some()
         && let Some(error) = (started.why)()
     {
         return Err(error);
     }
-    let Trace {
-        rows,
-        status,
-        mut failure,
-        last_ns,
-        ..
-    } = trace;
-    let counts = rows.counts.clone();
-    if failure.is_none() {
-        failure = rows.finish(last_ns).err();
+    Ok(trace.finish())
+}
+
+/// Writes the system calls of a process that runs, of its threads and children and of all that it begins, from now on
+/// to a run. Calls `begun` once they are. Ends when all of it has ended, or with the recording. The process may be a child.
+///
+/// # Errors
+/// The process cannot be traced: it goes on as before.
+pub fn attach(
+    process: pid_t,
+    part: Part<'_>,
+    run: impl FnOnce() -> Result<RunWriter, Error>,
+    begun: impl FnOnce(),
+    watch: Watch<'_>,
+) -> Result<Traced, Error> {
+    let mut trace = Trace::new(process, part, run()?, false);
+    let Attached {
+        stops,
+        threads,
+        left_out,
+    } = attach_to(process, part.processes)?;
+    let begun_ns = now_ns();
+    trace.left_out = left_out;
+    trace.begin_attached(begun_ns, &threads);
+    for (thread, event) in stops {
+        trace.last_ns = now_ns();
+        trace.event(thread, event);
     }
-    Ok(Traced {
-        status: status.unwrap_or(ExitStatus::from_raw(libc::SIGKILL)),
-        counts,
-        failure,
-    })
+    begun();
+    trace.follow(watch);
+    Ok(trace.finish())
 }
 
 /// Facts of a thread from the call that began it.
@@ -120,24 +132,195 @@ impl Born {
     }
 }
 
-struct Trace {
+struct Trace<'a> {
     root: pid_t,
-    sees_all_calls: bool,
+    part: Part<'a>,
+    /// Calls that are recorded, where others stop the program too.
+    numbers: Option<HashSet<u64>>,
+    /// All calls stop the program: no filter lets others pass.
+    stops_at_all: bool,
+    traced: HashSet<pid_t>,
+    /// Begun by traced threads, and not seen yet.
+    expected: HashSet<pid_t>,
+    /// The recording is over: whatever stops is let go.
+    is_ending: bool,
     threads: HashMap<pid_t, Thread>,
     /// Calls that began threads which are not seen yet.
     children: HashMap<pid_t, Born>,
+    /// By process, whether it is recorded; of a selection by name only.
+    named: HashMap<pid_t, bool>,
+    /// Threads of those that are not.
+    unrecorded: HashSet<pid_t>,
     rows: Rows,
     status: Option<ExitStatus>,
     failure: Option<Error>,
     last_ns: i64,
+    left_out: u64,
 }
 
-impl Trace {
+impl<'a> Trace<'a> {
+    fn new(root: pid_t, part: Part<'a>, run: RunWriter, has_filter: bool) -> Self {
+        let listed = part.calls.numbers().filter(|_| !has_filter);
+        let sees_all_calls = part.calls.numbers().is_none();
+        Self {
+            root,
+            part,
+            numbers: listed.map(|listed| listed.into_iter().map(u64::from).collect()),
+            stops_at_all: !has_filter,
+            traced: HashSet::new(),
+            expected: HashSet::new(),
+            is_ending: false,
+            threads: HashMap::new(),
+            children: HashMap::new(),
+            named: HashMap::new(),
+            unrecorded: HashSet::new(),
+            rows: Rows::new(run, sees_all_calls, *part.processes == Selection::All),
+            status: None,
+            failure: None,
+            last_ns: 0,
+            left_out: 0,
+        }
+    }
+
+    /// Time 0 of what was attached to.
+    fn begin_attached(&mut self, at_ns: i64, threads: &[(pid_t, pid_t)]) {
+        let processes: HashSet<pid_t> = threads.iter().map(|(_, process)| *process).collect();
+        let objects = processes.iter().filter_map(|of| descriptors::objects(*of));
+        self.rows
+            .begin(objects.flatten().collect(), at_ns, now_ns());
+        for (thread, process) in threads {
+            self.traced.insert(*thread);
+            if self.takes(*thread, *process) {
+                let known = self.rows.thread(*thread, at_ns);
+                self.threads.insert(*thread, known);
+            }
+        }
+    }
+
+    fn follow(&mut self, watch: Watch<'_>) {
+        let end = self.part.end;
+        let _ticks = end.map(|_| Ticks::start());
+        loop {
+            // The end counts from the beginning of the recording.
+            let asks = !self.is_ending && self.rows.has_begun();
+            if asks && (is_over(end) || self.must_let_go()) {
+                self.let_go();
+            }
+            if self.is_ending && self.traced.is_empty() {
+                break;
+            }
+            match ptrace::wait(&|| asks && is_over(end)) {
+                Ok(Waited::Event(thread, event)) => {
+                    self.last_ns = now_ns();
+                    self.event(thread, event);
+                }
+                Ok(Waited::Over) => {}
+                Ok(Waited::NoneLeft) => break,
+                // What was recorded stays.
+                Err(error) => {
+                    self.note(Err(Error::Trace(error)));
+                    break;
+                }
+            }
+            if self.status.is_some() {
+                watch(0);
+            }
+        }
+    }
+
+    /// Nothing is recorded any more, and nothing keeps the program from going on alone.
+    fn must_let_go(&self) -> bool {
+        self.failure.is_some() && self.stops_at_all
+    }
+
+    fn let_go(&mut self) {
+        self.is_ending = true;
+        self.last_ns = now_ns();
+        let mut left: Vec<Thread> = self.threads.drain().map(|(_, thread)| thread).collect();
+        left.sort_by_key(|thread| thread.number);
+        for thread in left {
+            let done = self.rows.thread_is_left(thread, self.last_ns);
+            self.note(done);
+        }
+        let expected = self.expected.drain().filter(|thread| is_ours(*thread));
+        self.traced.extend(expected);
+        self.traced
+            .iter()
+            .for_each(|thread| ptrace::interrupt(*thread));
+        self.rows.program_goes_on();
+    }
+
+    /// A thread stands, and the recording is over.
+    fn release(&mut self, thread: pid_t, event: Event) {
+        let signal = match event {
+            Event::Signal(signal) => signal,
+            Event::Began => {
+                // It is traced as its parent is, and stands soon.
+                let child = ptrace::event_message(thread).unwrap_or(0) as pid_t;
+                if is_ours(child) {
+                    self.traced.insert(child);
+                }
+                0
+            }
+            Event::Exec => {
+                let former = ptrace::event_message(thread).unwrap_or(0) as pid_t;
+                self.traced.remove(&former);
+                0
+            }
+            _ => 0,
+        };
+        ptrace::detach(thread, signal);
+        self.traced.remove(&thread);
+    }
+
+    fn finish(self) -> Traced {
+        let Trace {
+            rows,
+            status,
+            mut failure,
+            last_ns,
+            is_ending,
+            left_out,
+            ..
+        } = self;
+        let counts = rows.counts.clone();
+        if failure.is_none() {
+            failure = rows.finish(last_ns).err();
+        }
+        Traced {
+            status,
+            goes_on: is_ending,
+            counts,
+            failure,
+            left_out,
+        }
+    }
+
+    /// True if a thread's process is recorded.
+    fn takes(&mut self, thread: pid_t, process: pid_t) -> bool {
+        match self.part.processes {
+            Selection::All => true,
+            Selection::First => process == self.root,
+            Selection::Named(_) => {
+                let (processes, is_first) = (self.part.processes, process == self.root);
+                let takes = *self
+                    .named
+                    .entry(process)
+                    .or_insert_with(|| processes.takes_process(is_first, process));
+                if !takes {
+                    self.unrecorded.insert(thread);
+                }
+                takes
+            }
+        }
+    }
+
     fn event(&mut self, thread: pid_t, event: Event) {
-        let (mut how, mut signal) = (self.usual(), 0);
+        let (mut how, mut signal) = (Resume::Run, 0);
         match event {
             Event::Exited(code) => return self.ended(thread, code << 8),
             Event::Killed(by) => return self.ended(thread, by),
+            _ if self.is_ending => return self.release(thread, event),
             Event::JobStop(_) => how = Resume::Listen,
             Event::Signal(number) => {
                 self.rows.counts.signals += u64::from(self.rows.has_begun());
@@ -147,7 +330,12 @@ impl Trace {
                     self.rows.signal(thread, &told);
                 }
             }
-            Event::Attached => {}
+            Event::Attached => {
+                self.expected.remove(&thread);
+                if self.traced.insert(thread) && !self.meets(thread) {
+                    return;
+                }
+            }
             Event::Began => self.began(thread),
             Event::Exec => self.exec(thread),
             Event::Ending => {
@@ -161,6 +349,9 @@ impl Trace {
         let at_call = matches!(event, Event::Call | Event::Filtered);
         if at_call && self.failure.is_none() {
             self.call(thread);
+        }
+        if how == Resume::Run {
+            how = self.usual(thread);
         }
         // Behind a call that the filter has shown, its end is to be seen too; an exec stands inside its call.
         let state = self.threads.get_mut(&thread);
@@ -176,9 +367,24 @@ impl Trace {
         self.note(done.map_err(Error::Trace));
     }
 
+    /// A thread is seen for the first time. False: it is none of those that are recorded, and was let go.
+    fn meets(&mut self, thread: pid_t) -> bool {
+        if *self.part.processes == Selection::All {
+            return true;
+        }
+        let process = trueno_processes::Status::of(thread).map_or(thread, |status| status.process);
+        let takes = self.takes(thread, process);
+        // By name it may be one later.
+        let stays = takes || matches!(self.part.processes, Selection::Named(_));
+        if !stays {
+            self.release(thread, Event::Attached);
+        }
+        stays
+    }
+
     /// Way in which a thread that is in no call goes on.
-    fn usual(&self) -> Resume {
-        if self.sees_all_calls && self.failure.is_none() {
+    fn usual(&self, thread: pid_t) -> Resume {
+        if self.stops_at_all && self.failure.is_none() && !self.unrecorded.contains(&thread) {
             Resume::UntilCall
         } else {
             Resume::Run
@@ -187,6 +393,18 @@ impl Trace {
 
     fn call(&mut self, id: pid_t) {
         let Some(call) = ptrace::call(id) else { return };
+        if let (
+            Call::Entry {
+                number,
+                is_native: true,
+                ..
+            },
+            Some(listed),
+        ) = (&call, &self.numbers)
+            && !listed.contains(number)
+        {
+            return;
+        }
         let now_ns = self.last_ns;
         let (rows, children) = (&mut self.rows, &mut self.children);
         let thread = self.threads.entry(id).or_insert_with(|| {
@@ -221,6 +439,11 @@ impl Trace {
 
     /// A thread has begun another one.
     fn began(&mut self, thread: pid_t) {
+        if let Ok(child) = ptrace::event_message(thread)
+            && !self.traced.contains(&(child as pid_t))
+        {
+            self.expected.insert(child as pid_t);
+        }
         let parent = self.threads.get(&thread);
         let call = parent.and_then(|parent| Some((parent.memory, parent.call.as_ref()?)));
         let (Some((memory, call)), Ok(child)) = (call, ptrace::event_message(thread)) else {
@@ -246,6 +469,8 @@ impl Trace {
     fn exec(&mut self, process: pid_t) {
         let former = ptrace::event_message(process).unwrap_or(0) as pid_t;
         if former != process && former > 0 {
+            self.traced.remove(&former);
+            self.unrecorded.remove(&former);
             if let Some(gone) = self.threads.remove(&process) {
                 let done = self.rows.thread_ends(gone);
                 self.note(done);
@@ -261,17 +486,45 @@ impl Trace {
             caller.memory = process;
             caller.clears = None;
         }
-        if process == self.root && !self.rows.has_begun() {
+        let is_first = process == self.root && !self.rows.has_begun();
+        if is_first {
             let call = self
                 .threads
                 .get(&process)
                 .and_then(|thread| thread.call.as_ref());
             let at_ns = call.map_or(self.last_ns, |call| call.start_ns);
-            self.rows.begin(process, at_ns, now_ns());
+            let inherited = descriptors::objects(process).unwrap_or_default();
+            self.rows.begin(inherited, at_ns, now_ns());
+        }
+        if let Selection::Named(_) = self.part.processes {
+            self.named.remove(&process);
+            self.unrecorded.remove(&process);
+            if !self.takes(process, process) {
+                self.leave(process, is_first);
+            }
+        }
+    }
+
+    /// A process has become another program, which is not recorded.
+    fn leave(&mut self, process: pid_t, has_no_row: bool) {
+        let Some(mut left) = self.threads.remove(&process) else {
+            return;
+        };
+        // What it was in is its exec.
+        left.call = None;
+        if has_no_row {
+            self.rows.forget(&left);
+        } else {
+            let done = self.rows.thread_is_left(left, self.last_ns);
+            self.note(done);
         }
     }
 
     fn ended(&mut self, thread: pid_t, status: c_int) {
+        self.traced.remove(&thread);
+        self.expected.remove(&thread);
+        self.unrecorded.remove(&thread);
+        self.named.remove(&thread);
         if let Some(gone) = self.threads.remove(&thread) {
             let done = self.rows.thread_ends(gone);
             self.note(done);

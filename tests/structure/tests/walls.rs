@@ -32,8 +32,12 @@ const MAY_USE: [(&str, &[&str]); 35] = [
         &["trueno-preload-rows", "trueno-recorder"],
     ),
     ("trueno-preload-rows", &["trueno-format", "trueno-recorder"]),
-    ("trueno-sampler", &["trueno-format", "trueno-trust"]),
-    ("trueno-tracer", &["trueno-format"]),
+    ("trueno-processes", &["trueno-format"]),
+    (
+        "trueno-sampler",
+        &["trueno-format", "trueno-processes", "trueno-trust"],
+    ),
+    ("trueno-tracer", &["trueno-format", "trueno-processes"]),
     ("trueno-recorder-cuda", &["trueno-recorder", "trueno-cupti"]),
     (
         "trueno-record",
@@ -45,6 +49,7 @@ const MAY_USE: [(&str, &[&str]); 35] = [
             "trueno-command-line",
             "trueno-cupti",
             "trueno-preload-rows",
+            "trueno-processes",
             "trueno-sampler",
             "trueno-tracer",
             "trueno-trust",

@@ -125,6 +125,7 @@ fn is_interval(record: &Record) -> bool {
         kind::ITERATION
             ..=kind::TASK
                 | kind::KERNEL
+                | kind::PAUSE
                 | kind::TILE
                 | kind::WAIT
                 | kind::DEVICE_WORK

@@ -278,7 +278,7 @@ declare::tables! {
     }
     Annotations "annotations" of AnnotationRow, "named points and intervals of time that are not work: instants, and what a profiler draws over a stream",
     (labels: &["name"]) {
-        kind: Text, Identity, "instant, or device: an annotation of the host, drawn over the work it led to";
+        kind: Text, Identity, "instant; device: an annotation of the host, drawn over the work it led to; paused: the recorder was paused, and what happened then is in no table";
         name: Text, Identity, "as the program gave it";
         thread: Option<u32>, Place, "row of threads; null: a device's, or the whole program's";
         device: Option<u32>, Place, "device number";

@@ -130,11 +130,15 @@ pub(crate) struct Order {
 }
 
 impl Order {
-    pub fn new(sees_all_calls: bool) -> Self {
+    pub fn new(sees_all_calls: bool, sees_all_processes: bool) -> Self {
+        let mut channels = Channels::default();
+        if !sees_all_processes {
+            channels.are_hidden();
+        }
         Self {
             now: 0,
             futexes: Futexes::new(sees_all_calls),
-            channels: Channels::default(),
+            channels,
             signals: Signals::default(),
             open: HashMap::new(),
             ending: HashMap::new(),

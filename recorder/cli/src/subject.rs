@@ -1,0 +1,164 @@
+//! Programs and processes that are recorded from outside.
+
+use std::ffi::OsString;
+use std::process::ExitStatus;
+
+use trueno_format::run_json::RunJson;
+use trueno_processes::{Ended, Selection};
+
+use crate::attach::{Means, Process};
+use crate::head::{head, not_begun};
+use crate::window::{Window, shown};
+use crate::{Failure, many, say, signals};
+
+/// Program to start, or process that runs.
+#[derive(Debug)]
+pub enum Subject<'a> {
+    Program(&'a [OsString]),
+    Process(Process),
+}
+
+/// Part of a program that is recorded.
+#[derive(Debug, Default)]
+pub struct Part {
+    pub window: Window,
+    pub processes: Selection,
+}
+
+/// A process to attach to, and whether it is a child of this one.
+pub struct Target {
+    pub process: Process,
+    pub is_child: bool,
+}
+
+/// Way to a recording.
+pub enum Way<'a> {
+    Start(&'a [OsString]),
+    Attach(Target),
+    /// The program ended before the recording began.
+    Over(Option<ExitStatus>),
+}
+
+impl<'a> Subject<'a> {
+    /// Waits until the recording begins: a program is started and attached to later if there is a delay.
+    pub fn way(self, window: &Window, means: Means) -> Result<Way<'a>, Failure> {
+        match self {
+            Self::Program(command) if window.delay.is_none() => {
+                signals::prepare();
+                Ok(Way::Start(command))
+            }
+            Self::Program(command) => delayed(command, window, means),
+            Self::Process(process) => match window.wait(process.id)? {
+                Ended::Process => Ok(Way::Over(None)),
+                Ended::Asked if window.was_asked_to_end() => Ok(Way::Over(None)),
+                Ended::Asked => Ok(Way::Attach(Target {
+                    process,
+                    is_child: false,
+                })),
+            },
+        }
+    }
+}
+
+fn delayed<'a>(command: &[OsString], window: &Window, means: Means) -> Result<Way<'a>, Failure> {
+    let (program, rest) = command
+        .split_first()
+        .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
+    signals::prepare();
+    let started = signals::command(program).args(rest).spawn();
+    let child = started.map_err(|error| not_begun(program, &error))?;
+    signals::child(child.id());
+    let id = child.id().cast_signed();
+    if window.wait(id)? == Ended::Process {
+        return Ok(Way::Over(signals::wait_for(id)));
+    }
+    match Process::find(id, means) {
+        Ok(found) => {
+            let process = Process {
+                command: command.to_vec(),
+                ..found
+            };
+            Ok(Way::Attach(Target {
+                process,
+                is_child: true,
+            }))
+        }
+        Err(problem) => {
+            say(&format!("warning: {problem}"));
+            Ok(Way::Over(signals::wait_for(id)))
+        }
+    }
+}
+
+impl Target {
+    /// Facts of its run.
+    pub fn head(&self) -> RunJson {
+        let process = &self.process;
+        let mut head = head(&process.command, process.id);
+        head.values
+            .insert("recorded_from".to_owned(), process.recorded_from());
+        head
+    }
+
+    /// Says since when it is recorded.
+    pub fn say_begun(&self) {
+        let Process { id, name, .. } = &self.process;
+        let from = self.process.recorded_from();
+        let how = if self.is_child {
+            ""
+        } else {
+            "; Ctrl-C ends the recording, and the process goes on"
+        };
+        say(&format!("recording process {id} ({name}) from {from}{how}"));
+        if self.process.is_stopped {
+            say("it is stopped, and stays so (hint: `kill -CONT` lets it go on)");
+        }
+    }
+
+    /// End of a process whose recording has ended.
+    pub fn status(&self, status: Option<ExitStatus>) -> Option<ExitStatus> {
+        if !self.is_child {
+            return None;
+        }
+        if status.is_some() {
+            return status;
+        }
+        signals::wait_for(self.process.id)
+    }
+}
+
+/// Says that the recording ended before the program.
+pub fn say_end(window: &Window, goes_on: bool) {
+    if goes_on {
+        let why = window.why();
+        say(&format!("{why}; the program goes on, unrecorded"));
+    }
+}
+
+/// Says which processes are missing, of so many that are there.
+pub fn say_processes(selection: &Selection, processes: u64, left_out: u64) {
+    if let Selection::Named(name) = selection
+        && processes == 0
+    {
+        say(&format!(
+            "warning: no process of the name {name} ran (hint: `ps -e` shows names)"
+        ));
+    }
+    if left_out > 0 {
+        let processes = many(left_out, "child process", "child processes");
+        say(&format!("warning: {processes} could not be attached to"));
+    }
+}
+
+/// Says that nothing was recorded. Gives the exit code.
+pub fn end_before_begin(window: &Window, status: Option<ExitStatus>) -> u8 {
+    if window.was_asked_to_end() {
+        say("nothing was recorded: stopped before the recording began");
+    } else {
+        let delay = window.delay.map(shown).unwrap_or_default();
+        say(&format!(
+            "nothing was recorded: the program ended before the recording began, {delay} after its start (--delay)"
+        ));
+    }
+    status.map_or(2, signals::end_as)
+}

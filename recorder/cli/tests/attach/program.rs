@@ -1,0 +1,106 @@
+//! The program that is attached to.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Makes the test binary that program.
+pub const ROLE: &str = "TRUENO_TEST_ATTACH";
+/// Exit code of the program.
+pub const CODE: i32 = 7;
+/// Threads that are there from the beginning, beside the first one.
+pub const WORKERS: [&str; 2] = ["worker-0", "worker-1"];
+/// Thread that waits all the time.
+pub const SLEEPER: &str = "sleeper";
+/// Thread that begins when the file `more` is there.
+pub const LATE: &str = "late";
+/// Name of the thread of the child that it begins.
+pub const CHILD: &str = "child";
+
+static ROUNDS: AtomicU64 = AtomicU64::new(0);
+
+/// A program; alone it has nothing to do.
+#[test]
+fn does_its_part() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    // A program that hangs is ended, and that is a fault.
+    // SAFETY: a call with a number.
+    unsafe { libc::alarm(120) };
+    match role.as_str() {
+        "goes on" => goes_on(),
+        "child" => child(),
+        other => panic!("{other}"),
+    }
+    std::process::exit(CODE);
+}
+
+fn exists(name: &str) -> bool {
+    fs::exists(name).unwrap()
+}
+
+fn tell(name: &str) {
+    fs::write(format!("{name}.new"), "").unwrap();
+    fs::rename(format!("{name}.new"), name).unwrap();
+}
+
+/// Writes and computes until the file `enough` is there.
+fn works(file: &str) {
+    let mut file = fs::File::create(file).unwrap();
+    while !exists("enough") {
+        file.write_all(b"0123456789").unwrap();
+        burn();
+        ROUNDS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[inline(never)]
+fn burn() {
+    let mut sum = 0_u64;
+    for number in 0..1_000_000 {
+        sum = std::hint::black_box(sum ^ number);
+    }
+}
+
+fn named(name: &'static str, work: impl FnOnce() + Send + 'static) -> thread::JoinHandle<()> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(work)
+        .unwrap()
+}
+
+fn goes_on() {
+    let (mut reader, writer) = std::io::pipe().unwrap();
+    let sleeper = named(SLEEPER, move || {
+        let mut all = Vec::new();
+        reader.read_to_end(&mut all).unwrap();
+    });
+    let workers = WORKERS.map(|name| named(name, move || works(name)));
+    tell("ready");
+    while !exists("more") && !exists("enough") {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let own = std::env::current_exe().unwrap();
+    let mut child = Command::new(own)
+        .args(["--exact", "program::does_its_part", "--nocapture"])
+        .env(ROLE, "child")
+        .spawn()
+        .unwrap();
+    let late = named(LATE, || works(LATE));
+    assert_eq!(child.wait().unwrap().code(), Some(CODE));
+    for worker in workers {
+        worker.join().unwrap();
+    }
+    late.join().unwrap();
+    drop(writer);
+    sleeper.join().unwrap();
+    fs::write("rounds", ROUNDS.load(Ordering::Relaxed).to_string()).unwrap();
+}
+
+fn child() {
+    named(CHILD, || works(CHILD)).join().unwrap();
+}

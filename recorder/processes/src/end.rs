@@ -1,0 +1,84 @@
+//! The end of processes.
+
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use libc::{c_int, pid_t};
+
+/// Between two looks at what else may end a wait.
+const ROUND: Duration = Duration::from_millis(20);
+
+/// Tells whether something shall end now, though its process goes on. It is called many times a second.
+pub fn is_over(end: Option<&dyn Fn() -> bool>) -> bool {
+    end.is_some_and(|end| end())
+}
+
+/// Reason why waiting for a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    Process,
+    /// It goes on.
+    Asked,
+}
+
+/// A process whose end can be waited for, though it is no child. Another one that gets its number is not it.
+#[derive(Debug)]
+pub struct ProcessEnd(OwnedFd);
+
+impl ProcessEnd {
+    /// # Errors
+    /// There is no such process, or the kernel is older than Linux 5.3.
+    pub fn of(process: pid_t) -> io::Result<Self> {
+        // SAFETY: takes numbers.
+        let number = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
+        match c_int::try_from(number) {
+            // SAFETY: just made, and nobody else has it.
+            Ok(number) if number >= 0 => Ok(Self(unsafe { OwnedFd::from_raw_fd(number) })),
+            _ => Err(io::Error::last_os_error()),
+        }
+    }
+
+    /// Waits until it has ended, or until `end` says so.
+    pub fn wait(&self, end: Option<&dyn Fn() -> bool>) -> Ended {
+        loop {
+            if is_over(end) {
+                return Ended::Asked;
+            }
+            let timeout = if end.is_some() {
+                ROUND.as_millis() as c_int
+            } else {
+                -1
+            };
+            let mut poll = libc::pollfd {
+                fd: self.0.as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            };
+            // SAFETY: one of these, valid for the call.
+            if unsafe { libc::poll(&mut poll, 1, timeout) } > 0 {
+                return Ended::Process;
+            }
+        }
+    }
+}
+
+/// Waits for the end of a child.
+///
+/// # Errors
+/// It is none, or somebody has waited for it already.
+pub fn wait_for_child(child: pid_t) -> io::Result<ExitStatus> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is valid for the call.
+        if unsafe { libc::waitpid(child, &mut status, 0) } == child {
+            return Ok(ExitStatus::from_raw(status));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
