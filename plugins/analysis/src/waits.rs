@@ -94,6 +94,11 @@ const RUNTIMES: [&str; 6] = [
 /// `NEGOTIATE_ALLREDUCE`.
 const NEGOTIATION: &str = "NEGOTIATE_";
 
+/// True of a phase in which a rank waits until all ranks are ready, whatever operation follows.
+pub fn is_negotiation(text: &str) -> bool {
+    text.starts_with(NEGOTIATION)
+}
+
 /// True of the name of a function, or where `is_call` of a call of the system, that only waits.
 pub fn names_a_wait(text: &str, is_call: bool) -> bool {
     let (place, name) = own_name(text);
@@ -104,7 +109,7 @@ pub fn names_a_wait(text: &str, is_call: bool) -> bool {
         || WAITS_IN
             .iter()
             .any(|(of, places)| *of == name && in_place(places))
-        || text.starts_with(NEGOTIATION)
+        || is_negotiation(text)
         || RUNTIMES.iter().any(|part| text.contains(part))
 }
 

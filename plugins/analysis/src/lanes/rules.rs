@@ -9,7 +9,7 @@ use super::inputs::CATEGORY_RULES;
 use super::span::Class;
 use crate::interner::Texts;
 use crate::source::Source;
-use crate::waits::names_a_wait;
+use crate::waits::{is_negotiation, names_a_wait};
 
 /// Bit set in a category that comes from a rule, until the lanes are sorted. A row inside such a row prefers a rule
 /// for its own name, but it keeps a category that was recorded.
@@ -49,6 +49,9 @@ impl Rules {
 
     /// The category of a brick that has none recorded.
     pub fn brick_category(&self, name: u32, texts: &mut Texts) -> u32 {
+        if is_negotiation(texts.text(name)) {
+            return WAITING;
+        }
         let by_rule = self.name_category(name, texts);
         by_rule.unwrap_or_else(|| {
             if names_a_wait(texts.text(name), false) {

@@ -5,7 +5,7 @@
 //! other, some of them again and again. Of kernels that a profiler counted without their times, none has valid ones. No gain: what the
 //! program takes without it was not measured.
 
-use trueno_analysis::evidence::Evidence;
+use trueno_analysis::evidence::{Evidence, MIN_FEW};
 use trueno_analysis::vendors::{self, Call, WaitFor};
 use trueno_plugin::counted;
 
@@ -60,7 +60,7 @@ impl DeviceCalls {
             }
         }
         let waits = facts.share(of.wait_ns) >= options.general.least_share;
-        (of.launches >= options.gaps.least_gaps || waits).then_some(of)
+        (of.launches >= MIN_FEW || waits).then_some(of)
     }
 
     fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {
