@@ -283,8 +283,8 @@ fn each_tool_answers_about_a_run_and_writes_nothing_to_it() {
     for (arguments, shows) in [
         (json!({"path": "simd.run"}), "the head of the report"),
         (
-            json!({"path": "simd.run", "analysis": "roofline"}),
-            "chart 1 of roofline",
+            json!({"path": "simd.run", "analysis": "category"}),
+            "chart 1 of category",
         ),
     ] {
         let result = session.call("picture", arguments);
@@ -297,10 +297,10 @@ fn each_tool_answers_about_a_run_and_writes_nothing_to_it() {
         // The first bytes of a PNG, in base64.
         assert!(image["data"].as_str().unwrap().starts_with("iVBORw0KGgo"));
     }
-    let missing = json!({"path": "simd.run", "analysis": "roofline", "chart": 9});
+    let missing = json!({"path": "simd.run", "analysis": "category", "chart": 9});
     let text = session.error("picture", missing);
     assert!(
-        text.contains("no such chart; there are roofline.1-"),
+        text.contains("no such chart; there are category.1-"),
         "{text}"
     );
 

@@ -293,20 +293,18 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Write only the summary and the timeline to the page
-    #[arg(long, help_heading = OUTPUT_FILES, hide_short_help = true)]
+    #[arg(long, help_heading = OUTPUT_FILES, hide_long_help = true)]
     pub summary: bool,
     /// Also print the page to a PDF file, with Chromium or Chrome
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_long_help = true)]
     pub pdf: Option<PathBuf>,
     /// Also write the head of the report as a picture (PNG, 1200 × 630), for a chat
-    ///
-    /// - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
     pub card: Option<PathBuf>,
     /// Also write findings and the functions with the most time as SARIF, which editors list
     ///
     /// - is standard output, and nothing else goes there then.
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_long_help = true)]
     pub sarif: Option<PathBuf>,
     /// Rows shown of each table [default: 10 at most]
     ///

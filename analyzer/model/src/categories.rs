@@ -74,8 +74,10 @@ fn without_parameters(name: &str) -> &str {
         }
         if depth == 0 {
             let before = &name[..at];
+            // `enumerate(DataLoader)` is no C++, and says what it does.
+            let is_cpp = ["::", "<", "*"].iter().any(|part| name.contains(part));
             let is_function = before.ends_with(|c: char| c.is_alphanumeric() || "_>".contains(c));
-            return if is_function { before } else { name };
+            return if is_cpp && is_function { before } else { name };
         }
     }
     name
