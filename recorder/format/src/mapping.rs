@@ -2,14 +2,14 @@
 
 pub mod cut_pages;
 
-use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::RawFd;
 use std::path::Path;
 use std::ptr::NonNull;
 
 use crate::file_size_signal;
 use crate::folder::Folder;
+use crate::held_file::Held;
 use crate::regular_file::{self, MAX_TEXT_BYTES};
 
 /// Zeroed memory in whole pages, most often every one of them mapped before it is used.
@@ -48,9 +48,13 @@ impl Mapping {
         bytes: usize,
         populate: impl Fn(&Self) -> io::Result<()>,
     ) -> io::Result<Self> {
-        let file = folder.create_file(name)?;
-        let mapping = file_size_signal::without(|| reserve(&file, bytes))
-            .and_then(|()| Self::map(bytes, libc::MAP_SHARED, file.as_raw_fd()))
+        // Closed before the pages are mapped, which takes long: the program may close all descriptors meanwhile, and
+        // have this number for a file of its own.
+        let file = Held::new(folder.create_file(name)?.into())?;
+        let mapped = file_size_signal::without(|| reserve(file.number(), bytes))
+            .and_then(|()| Self::map(bytes, libc::MAP_SHARED, file.number()));
+        drop(file);
+        let mapping = mapped
             .and_then(|mapping| populate(&mapping).map(|()| mapping))
             .inspect(|mapping| cut_pages::watch(mapping.base.as_ptr() as usize, bytes));
         mapping.inspect_err(|_| {
@@ -160,11 +164,17 @@ impl Drop for Mapping {
 }
 
 /// Gives the file its length with blocks on disk, so that no later store finds the disk full.
-fn reserve(file: &File, bytes: usize) -> io::Result<()> {
-    // SAFETY: the descriptor is open.
-    match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as libc::off_t) } {
+fn reserve(file: RawFd, bytes: usize) -> io::Result<()> {
+    // SAFETY: takes numbers.
+    match unsafe { libc::posix_fallocate(file, 0, bytes as libc::off_t) } {
         0 => Ok(()),
-        libc::EOPNOTSUPP | libc::EINVAL => file.set_len(bytes as u64),
+        libc::EOPNOTSUPP | libc::EINVAL => {
+            // SAFETY: takes numbers.
+            match unsafe { libc::ftruncate(file, bytes as libc::off_t) } {
+                0 => Ok(()),
+                _ => Err(io::Error::last_os_error()),
+            }
+        }
         code => Err(io::Error::from_raw_os_error(code)),
     }
 }
