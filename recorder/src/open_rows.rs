@@ -71,8 +71,8 @@ impl OpenRows {
             let meanwhile = shared.late();
             let threads = lock(&shared.threads.recording).clone();
             let open = threads
-                .iter()
-                .map(|(_, thread)| (thread.index, thread.open_rows()));
+                .values()
+                .map(|thread| (thread.index, thread.open_rows()));
             let found = Self {
                 by_thread: open.filter(|(_, rows)| *rows > 0).collect(),
                 detached: shared.counts.detached.load(Ordering::Relaxed),

@@ -69,7 +69,7 @@ impl Folder {
         path: PathBuf,
     ) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | more;
-        let descriptor = retry_on_intr(|| rustix::fs::openat(&folder, name, flags, Mode::empty()))?;
+        let descriptor = retry_on_intr(|| rustix::fs::openat(folder, name, flags, Mode::empty()))?;
         let held = Held::new(descriptor)?;
         Ok(Self { held, path })
     }

@@ -31,6 +31,9 @@ struct Operation {
 /// A value from a time on.
 type Change = (i64, f64);
 
+/// Unit and changes of a curve.
+type Series = (Option<String>, Vec<Change>);
+
 pub(super) fn add(
     database: &Database,
     of_ranks: bool,
@@ -53,13 +56,13 @@ pub(super) fn add(
                 .strip_prefix(lane)
                 .is_some_and(|rest| rest.starts_with('/'))
         });
-        for (name, unit, changes) in of_device(&devices[&device]) {
+        for (name, (unit, changes)) in of_device(&devices[&device]) {
             let name = format!("{lane} {name}");
             let curve = curve(name, unit, changes, after.map(|at| at + 1), made);
             made.curves.push(curve);
         }
     }
-    for (name, unit, changes) in counters(database)? {
+    for (name, (unit, changes)) in counters(database)? {
         let curve = curve(name, unit, changes, None, made);
         made.curves.push(curve);
     }
@@ -139,15 +142,15 @@ fn operations(database: &Database) -> Result<BTreeMap<u64, Vec<Operation>>, Quer
 }
 
 /// Name, unit and changes of each curve of a device.
-fn of_device(operations: &[Operation]) -> Vec<(String, Option<String>, Vec<Change>)> {
+fn of_device(operations: &[Operation]) -> Vec<(String, Series)> {
     let mut curves = Vec::new();
     let linked = operations.iter().filter(|of| of.called_ns.is_some());
     if linked.count() as f64 >= MIN_LINKED * operations.len() as f64 {
         let called = || operations.iter().filter_map(|of| Some((of.called_ns?, of)));
         let queued = called().map(|((_, returned), of)| (returned, of.ran_ns.0, 1.0));
         let in_flight = called().map(|((called, _), of)| (called, of.ran_ns.1, 1.0));
-        curves.push(("queued".to_owned(), None, sums(queued)));
-        curves.push(("in flight".to_owned(), None, sums(in_flight)));
+        curves.push(("queued".to_owned(), (None, sums(queued))));
+        curves.push(("in flight".to_owned(), (None, sums(in_flight))));
     }
     let mut rates: BTreeMap<&str, Vec<(i64, i64, f64)>> = BTreeMap::new();
     for of in operations {
@@ -168,9 +171,9 @@ fn of_device(operations: &[Operation]) -> Vec<(String, Option<String>, Vec<Chang
             "memset" => "memset".to_owned(),
             direction => format!("copies {direction}"),
         };
-        (name, Some("bytes/s".to_owned()), sums(rates))
+        (name, (Some("bytes/s".to_owned()), sums(rates)))
     }));
-    curves.retain(|(_, _, changes)| !changes.is_empty());
+    curves.retain(|(_, (_, changes))| !changes.is_empty());
     curves
 }
 
@@ -199,7 +202,7 @@ fn sums(intervals: impl IntoIterator<Item = (i64, i64, f64)>) -> Vec<Change> {
 }
 
 /// Readings of the counters that belong to no row, those with the most readings.
-fn counters(database: &Database) -> Result<Vec<(String, Option<String>, Vec<Change>)>, QueryError> {
+fn counters(database: &Database) -> Result<Vec<(String, Series)>, QueryError> {
     let frame = ask(
         database,
         "SELECT thread, name, unit, source, time_ns, value FROM counters WHERE span IS NULL",
@@ -210,7 +213,7 @@ fn counters(database: &Database) -> Result<Vec<(String, Option<String>, Vec<Chan
         rows.i64("time_ns")?,
         rows.f64("value")?,
     );
-    let mut found: BTreeMap<(&str, Option<u64>), (Option<String>, Vec<Change>)> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, Option<u64>), Series> = BTreeMap::new();
     for row in 0..frame.height() {
         let (Some(name), Some(time_ns), Some(value)) = (
             text_at(&frame, "name", row),
@@ -245,10 +248,10 @@ fn counters(database: &Database) -> Result<Vec<(String, Option<String>, Vec<Chan
                 Some(thread) => format!("{name}, thread {thread}"),
                 None => name.to_owned(),
             };
-            (name, unit, changes)
+            (name, (unit, changes))
         })
         .collect();
-    named.sort_by_key(|(_, _, changes)| std::cmp::Reverse(changes.len()));
+    named.sort_by_key(|(_, (_, changes))| std::cmp::Reverse(changes.len()));
     named.truncate(MAX_COUNTERS);
     named.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(named)
@@ -348,7 +351,7 @@ mod tests {
             operation((12, 14), (30, 40)),
             operation((15, 16), (40, 45)),
         ]);
-        let [(name, unit, queued), (_, _, in_flight)] = &curves[..] else {
+        let [(name, (unit, queued)), (_, (_, in_flight))] = &curves[..] else {
             panic!("{} curves", curves.len());
         };
         assert_eq!((name.as_str(), unit), ("queued", &None));
@@ -376,8 +379,7 @@ mod tests {
             curves,
             [(
                 "copies h2d".to_owned(),
-                Some("bytes/s".to_owned()),
-                vec![(5, 2e9), (30, 0.0)]
+                (Some("bytes/s".to_owned()), vec![(5, 2e9), (30, 0.0)])
             )]
         );
     }
