@@ -379,7 +379,7 @@ fn moving_a_cache_or_weights_is_no_data_loading() {
             let from = 1_000.0 * f64::from(at);
             trace.row(
                 "user_annotation",
-                &format!("piece_{at}_{name}"),
+                name,
                 (from, 800.0),
                 json!({}),
             );
