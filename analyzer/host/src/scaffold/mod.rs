@@ -186,7 +186,7 @@ mod tests {
             assert!(plugin.dir.join(file).is_file(), "{file}");
         }
         let error = create(&plugin).unwrap_err().to_string();
-        assert!(error.contains("it is there already"), "{error}");
+        assert!(error.contains("exists already"), "{error}");
         fs::write(plugin.dir.join("mine.c"), "edited").unwrap();
         create(&plugin).unwrap_err();
         assert_eq!(
