@@ -29,6 +29,7 @@ fn records_as_a_daemon() {
         .create()
         .unwrap();
     record(&rec, "before");
+    let_others_sleep();
     // SAFETY: takes numbers. Nothing else of this process is used afterwards but its standard streams.
     unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) };
     let own = |nth: u32| place.join(format!("own {nth}"));
@@ -41,6 +42,33 @@ fn records_as_a_daemon() {
     for (nth, file) in (0..).zip(&mut files) {
         file.write_all(b"mine").unwrap();
         assert_eq!(fs::read(own(nth)).unwrap(), b"mine", "{nth}");
+    }
+}
+
+/// Waits until all other threads have slept for some looks in a row: the writer then has no file in the making, whose
+/// descriptor could get lost between two of its calls.
+fn let_others_sleep() {
+    const LOOKS: u32 = 50;
+    let own = fs::read_link("/proc/thread-self").unwrap();
+    let own = own.file_name().unwrap();
+    let mut looks = 0;
+    while looks < LOOKS {
+        let mut sleeps = fs::read_dir("/proc/self/task").unwrap().map(|task| {
+            let task = task.unwrap();
+            // The state follows the name, which is in parentheses.
+            let stat = fs::read_to_string(task.path().join("stat")).unwrap_or_default();
+            task.file_name() == own
+                || stat
+                    .rsplit(") ")
+                    .next()
+                    .is_some_and(|rest| rest.starts_with('S'))
+        });
+        looks = if sleeps.all(|sleeps| sleeps) {
+            looks + 1
+        } else {
+            0
+        };
+        std::thread::yield_now();
     }
 }
 
