@@ -377,12 +377,7 @@ fn moving_a_cache_or_weights_is_no_data_loading() {
         let mut trace = Trace::default();
         for at in 0..20 {
             let from = 1_000.0 * f64::from(at);
-            trace.row(
-                "user_annotation",
-                name,
-                (from, 800.0),
-                json!({}),
-            );
+            trace.row("user_annotation", name, (from, 800.0), json!({}));
             trace.launch("gemm", from + 810.0, (from + 820.0, 150.0));
         }
         let headline = headline(&dir, &trace);
