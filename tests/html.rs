@@ -350,6 +350,13 @@ fn a_report_is_a_picture_a_page_for_paper_and_problems_of_an_editor() {
     assert!(card.starts_with(b"\x89PNG"));
     let page = dir.read("page.html");
     assert!(page.contains("id=\"timeline\"") && !page.contains("id=\"roofline\""));
+    for link in page.split("href=\"#").skip(1) {
+        let id = link.split('"').next().unwrap();
+        assert!(
+            page.contains(&format!("id=\"{id}\"")),
+            "{id} is not on the page"
+        );
+    }
     let log: serde_json::Value = serde_json::from_str(&dir.read("run.sarif")).unwrap();
     assert_eq!(log["version"], "2.1.0");
     let results = log["runs"][0]["results"].as_array().unwrap();

@@ -131,7 +131,9 @@ impl Peak {
         let owner = (0..owners.rows())
             .filter(|row| of.get(*row) == Some(place))
             .find_map(|row| {
-                let name = tag.get(row).or(name.get(row))?;
+                // Memory that no brick and no tag owns has no holder to name.
+                let is_named = |name: &&str| !matches!(*name, "outside bricks" | "unknown row");
+                let name = tag.get(row).or(name.get(row).filter(is_named))?;
                 Some((name.to_owned(), share.get(row)?))
             });
         Ok(Some(Self {

@@ -114,7 +114,7 @@ impl Process {
                      may trace"
                 ),
                 Ok("3") => format!(
-                    "process {id} ({name}) cannot be traced, because {YAMA} is 3: nobody may trace until the next boot (hint: --sample)"
+                    "process {id} ({name}) cannot be traced, because {YAMA} is 3: tracing stays off until the next boot (hint: --sample)"
                 ),
                 _ => format!(
                     "process {id} ({name}) cannot be traced: {error} (hint: it may have more privileges than you, or have \

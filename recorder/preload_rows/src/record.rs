@@ -184,7 +184,7 @@ fn load(command: &mut Command, options: &Options, file: &OwnedFd) -> Result<(), 
     Ok(())
 }
 
-/// Everything that was asked for is told from now on.
+/// From now on, everything selected is reported.
 fn start(channel: &Channel, options: &Options) {
     let header = &channel.header;
     header.calls.store(options.calls.into(), Ordering::Relaxed);

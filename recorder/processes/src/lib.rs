@@ -35,7 +35,7 @@ pub fn threads(process: pid_t) -> io::Result<Vec<pid_t>> {
     Ok(all.into_iter().collect())
 }
 
-/// A process and all that it began, as far as these still run and their parents do.
+/// A process and its descendants that still run.
 pub fn family(process: pid_t) -> Vec<pid_t> {
     let mut children: HashMap<pid_t, Vec<pid_t>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -53,7 +53,7 @@ pub fn family(process: pid_t) -> Vec<pid_t> {
     all
 }
 
-/// The arguments of a process, of which the first names its program.
+/// The arguments of a process. The first is its program.
 pub fn arguments(process: pid_t) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let text = text.strip_suffix(&[0]).unwrap_or(&text);

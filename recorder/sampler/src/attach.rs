@@ -33,7 +33,7 @@ pub(crate) struct RunningThread {
     pub waits: bool,
 }
 
-/// Until the kernel has told of a thread that `/proc` shows already.
+/// Time for the kernel to report a thread that `/proc` already lists.
 const TOLD_AFTER: Duration = Duration::from_millis(1);
 
 /// Looks for threads that have begun meanwhile: a program that begins them without end is counted by then.

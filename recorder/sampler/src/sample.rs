@@ -246,7 +246,7 @@ impl Seen {
 struct Reads {
     process: i32,
     processes: Selection,
-    /// Process of which nothing is told.
+    /// A process that is not recorded.
     left_out: Option<u32>,
     /// What was there before.
     running: Option<Running>,
@@ -333,7 +333,7 @@ struct Reader {
     spaces: AddressSpaces,
     waits: Waits,
     process: u32,
-    /// Process of which nothing is told.
+    /// A process that is not recorded.
     left_out: Option<u32>,
     selected: Selected,
     /// What was counted before is not recorded.

@@ -13,7 +13,7 @@ pub(crate) struct Selected {
     first: u32,
     /// Of a selection by name.
     taken: HashMap<u32, bool>,
-    /// Those that run another program, and of its file nothing is told yet.
+    /// Processes that began another program whose file is not known yet.
     named: HashMap<u32, (ThreadOf, OsString)>,
 }
 

@@ -189,6 +189,13 @@ fn kernels(out: &mut String, opening: &Opening<'_>) {
     }
 }
 
+/// A link to a section, which a page of only the summary does not have.
+fn details(out: &mut String, extra: &Extra<'_>, id: &str) {
+    if !extra.is_summary {
+        let _ = write!(out, " <a href=\"#{id}\">details</a>");
+    }
+}
+
 /// The three bottlenecks with the most to gain. Without the section `bottleneck`, the worst findings.
 fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
     let ranked = report
@@ -255,16 +262,12 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
             });
             match place {
                 Some((plugin, at, finding)) => {
-                    let _ = write!(
-                        out,
-                        " <a href=\"#{}\">details</a>",
-                        id(&["f", plugin, &at.to_string()])
-                    );
+                    details(out, extra, &id(&["f", plugin, &at.to_string()]));
                     if let Some(suggestion) = &finding.suggestion {
                         let _ = write!(out, "<p>{}</p>", text(suggestion));
                     }
                 }
-                None => out.push_str(" <a href=\"#t-bottleneck-top\">details</a>"),
+                None => details(out, extra, "t-bottleneck-top"),
             }
             out.push_str("</li>\n");
         }
@@ -297,11 +300,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
         if let Some(suggestion) = &finding.suggestion {
             let _ = write!(out, " <span class=\"faint\">{}</span>", text(suggestion));
         }
-        let _ = write!(
-            out,
-            " <a href=\"#{}\">details</a>",
-            id(&["f", plugin, &f.to_string()])
-        );
+        details(out, extra, &id(&["f", plugin, &f.to_string()]));
         place(out, extra, s, f);
         out.push_str("</li>\n");
     }

@@ -140,7 +140,7 @@ pub const MATRICES: [Matrices; 5] = [
 ];
 
 impl Matrices {
-    /// Rows and columns for arrays of so many bytes; `None`: they are too small to say anything.
+    /// Rows and columns of matrices that fit this many bytes; `None` if they would be too small to measure.
     pub fn side(&self, array_bytes: u64) -> Option<u64> {
         let each = self.bytes.0.max(self.bytes.1);
         [8192, 4096, 2048, 1024]

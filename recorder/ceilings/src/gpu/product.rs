@@ -48,7 +48,7 @@ pub enum SumType {
 }
 
 impl Product {
-    /// Sum that a thread of a block writes after so many rounds of sixteen instructions.
+    /// Sum that a thread writes after this many rounds of sixteen instructions.
     pub fn sum(self, thread: u32, rounds: u32) -> f64 {
         let (warp, group, nth) = (thread / 32, thread % 32 / 4, thread % 4);
         let pair = |first: u32| column(first) + column(first + 1);

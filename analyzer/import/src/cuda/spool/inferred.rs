@@ -152,7 +152,7 @@ impl Build {
         Ok(())
     }
 
-    /// Range of a row of work, stated or inferred; an inferred one is said.
+    /// Range of a row of work. Marked if it is inferred.
     pub(super) fn brick_of(
         &mut self,
         stated: Option<u64>,
