@@ -41,8 +41,7 @@ impl<'r> BrickGuard<'r> {
         let tables = recorder.tables();
         let row = if tables.has_just(TableId::Bricks) {
             let named = (name.into(), Location::caller());
-            let (span, name) = Span::begin_at(recorder, (Class::Brick, TableId::Bricks), named);
-            OpenRow::new(span, kind, name.number(), [0; 4])
+            OpenRow::begin_at(recorder, (Class::Brick, TableId::Bricks), named, kind)
         } else if tables.has(TableId::Bricks) {
             let named = (name.into(), Location::caller());
             let (lane, name) = open_asking(recorder, kind, named);

@@ -198,8 +198,7 @@ impl Recorder {
         let tables = self.tables();
         let row = if tables.has_just(TableId::Kernels) {
             let named = (name.into(), Location::caller());
-            let (span, name) = Span::begin_at(self, (Class::Kernel, TableId::Kernels), named);
-            OpenRow::new(span, kind::KERNEL, name.number(), [0; 4])
+            OpenRow::begin_at(self, (Class::Kernel, TableId::Kernels), named, kind::KERNEL)
         } else if tables.has(TableId::Kernels) {
             let named = (name.into(), Location::caller());
             let (lane, name) = open_at(self, (Class::Kernel, TableId::Kernels), named);

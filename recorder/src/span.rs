@@ -67,6 +67,29 @@ impl<'r> OpenRow<'r> {
         }
     }
 
+    /// Opens a row with the place that begins it, as [`Span::begin_quickly`] does. Each way makes the whole row: what
+    /// was done for both after they meet would keep the compiler from knowing of the quick one that it is recorded.
+    #[inline(always)]
+    pub fn begin_at(
+        recorder: &'r Recorder,
+        (class, table): (Class, TableId),
+        (name, place): NamePlace,
+        kind: u8,
+    ) -> Self {
+        match Span::begin_if(recorder, class, |lane| lane.met_sites.find(name, place)) {
+            Some((span, name)) => Self::new(span, kind, name.number(), [0; 4]),
+            None => {
+                let (lane, name) = open_at(recorder, (class, table), (name, place));
+                Self::new(
+                    Span::opened_last(recorder, lane),
+                    kind,
+                    name.number(),
+                    [0; 4],
+                )
+            }
+        }
+    }
+
     /// A row that is not recorded.
     #[inline(always)]
     pub fn off(recorder: &'r Recorder, kind: u8) -> Self {
@@ -189,22 +212,6 @@ impl<'r> Span<'r> {
         match Self::begin_if(recorder, class, |_| Some(())) {
             Some((span, ())) => span,
             None => Self::begin(recorder, class, table),
-        }
-    }
-
-    /// As [`Span::begin_quickly`], of a row with the place that begins it: gives the name at that place, too.
-    #[inline(always)]
-    pub fn begin_at(
-        recorder: &'r Recorder,
-        (class, table): (Class, TableId),
-        (name, place): NamePlace,
-    ) -> (Self, Name) {
-        match Self::begin_if(recorder, class, |lane| lane.met_sites.find(name, place)) {
-            Some(begun) => begun,
-            None => {
-                let (lane, name) = open_at(recorder, (class, table), (name, place));
-                (Self::opened_last(recorder, lane), name)
-            }
         }
     }
 
