@@ -84,6 +84,14 @@ impl RunFiles {
         }
     }
 
+    /// Removes the last line, whose chunk could not be written: readers would count its rows as lost beside those that
+    /// the writer counts as dropped.
+    pub(crate) fn take_back(&mut self, line: &Line) {
+        let bytes = line.encode().map_or(0, |text| text.len() as u64);
+        self.journal_bytes = self.journal_bytes.saturating_sub(bytes);
+        let _ = self.journal.set_len(self.journal_bytes);
+    }
+
     /// Writes `run.json` anew: readers see the old one or the new one.
     ///
     /// # Errors

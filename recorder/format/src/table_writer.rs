@@ -257,6 +257,7 @@ impl OpenSegment {
         if let Err(error) = file_size_signal::without(|| self.file.append(reopen, bytes)) {
             // Half a chunk is of no use, and on a full disk its room is wanted for run.json.
             let _ = self.file.set_len(self.bytes);
+            files.take_back(line);
             return Err(files.error(&open(&self.name), "write a batch", error));
         }
         self.bytes += bytes.len() as u64;
