@@ -191,6 +191,20 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
                 "measured",
                 "what a span costs the program",
             ),
+            (
+                "recorder_ns",
+                "u64",
+                true,
+                "measured",
+                "what the recorder took on all threads of the program beside spans: their beginning and end, longer rings, waits for the writer",
+            ),
+            (
+                "recorder_cpu_ns",
+                "u64",
+                true,
+                "measured",
+                "CPU time of the recorder's own thread",
+            ),
         ],
         "segments" => &[
             ("table", "text", false, "identity", "table it belongs to"),

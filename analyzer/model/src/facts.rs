@@ -128,6 +128,12 @@ pub struct RunFacts {
     pub clock: ClockFacts,
     /// Cost of one span to the program in nanoseconds, measured by the recorder.
     pub cost_ns_per_span: Option<f64>,
+    /// Time that the recorder took on the program's threads beside spans, measured by the recorder, nanoseconds.
+    #[serde(skip)]
+    pub recorder_ns: Option<u64>,
+    /// CPU time of the recorder's own thread, nanoseconds.
+    #[serde(skip)]
+    pub recorder_cpu_ns: Option<u64>,
     /// Tables with rows, losses or drops: first those of the format in its order, then others by name.
     pub tables: Vec<TableFacts>,
     pub values: BTreeMap<String, String>,

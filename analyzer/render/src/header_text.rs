@@ -204,30 +204,48 @@ fn in_window(header: &HeaderWindow) -> String {
     )
 }
 
-/// Cost of recording: the measured cost of one span times the number of spans, over all threads. Its share is of
-/// the wall time of all ranks.
-fn recorder_cost(header: &Header) -> String {
-    match header.facts.cost_ns_per_span {
-        Some(cost_ns) if cost_ns.is_finite() => {
-            let all_ns = cost_ns * header.spans as f64;
-            let ranks = header.facts.ranks.len().max(1);
-            let share = match header.facts.wall_ns {
-                Some(wall_ns) if wall_ns > 0 => {
-                    let wall_ns = wall_ns as f64 * ranks as f64;
-                    let of = if ranks > 1 { "all ranks' wall" } else { "wall" };
-                    format!(", {} of {of}", units::percent(all_ns / wall_ns))
-                }
-                _ => String::new(),
-            };
-            let spans = units::show(Cell::U64(header.spans), Unit::None);
-            format!(
-                "{} a span × {spans} ≈ {}{share}",
-                units::duration(cost_ns),
-                units::duration(all_ns)
-            )
-        }
-        _ => "cost not measured".to_owned(),
+/// What recording cost the program's threads, and its share of the wall time of all ranks: the measured cost of one span
+/// times the number of spans, and what the recorder measured of its own time beside them. Threads share it, so it is an
+/// upper bound.
+struct RecorderCost {
+    span_ns: f64,
+    all_ns: f64,
+    of_wall: Option<f64>,
+}
+
+impl RecorderCost {
+    fn of(header: &Header) -> Option<Self> {
+        let facts = &header.facts;
+        let span_ns = facts.cost_ns_per_span.filter(|cost| cost.is_finite())?;
+        let all_ns = span_ns * header.spans as f64 + facts.recorder_ns.unwrap_or(0) as f64;
+        let wall_ns = facts.wall_ns.filter(|wall_ns| *wall_ns > 0);
+        let ranks = facts.ranks.len().max(1) as f64;
+        Some(Self {
+            span_ns,
+            all_ns,
+            of_wall: wall_ns.map(|wall_ns| all_ns / (wall_ns as f64 * ranks)),
+        })
     }
+}
+
+fn recorder_cost(header: &Header) -> String {
+    let Some(cost) = RecorderCost::of(header) else {
+        return "cost not measured".to_owned();
+    };
+    let share = cost.of_wall.map_or_else(String::new, |share| {
+        let several = header.facts.ranks.len() > 1;
+        let of = if several { "all ranks' wall" } else { "wall" };
+        format!(", {} of {of}", units::percent(share))
+    });
+    let spans = units::show(Cell::U64(header.spans), Unit::None);
+    let beside = header.facts.recorder_ns.map_or_else(String::new, |ns| {
+        format!(" + {} for threads and rings", units::duration(ns as f64))
+    });
+    format!(
+        "{} a span × {spans}{beside} ≈ {}{share}",
+        units::duration(cost.span_ns),
+        units::duration(cost.all_ns)
+    )
 }
 
 pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
@@ -356,14 +374,10 @@ pub fn trust(report: &Report) -> Trust {
             )],
         ),
     };
-    let cost = facts.cost_ns_per_span.filter(|cost| cost.is_finite());
-    if let Some((cost, wall)) = cost.zip(facts.wall_ns.filter(|wall| *wall > 0)) {
-        let ranks = facts.ranks.len().max(1) as f64;
-        let share = cost * report.header.spans as f64 / (wall as f64 * ranks);
-        if share >= MIN_COST {
-            let share = units::percent(share);
-            parts.push(format!("recording cost {share} of wall at most"));
-        }
+    let cost = RecorderCost::of(&report.header).and_then(|cost| cost.of_wall);
+    if let Some(share) = cost.filter(|share| *share >= MIN_COST) {
+        let share = units::percent(share);
+        parts.push(format!("recording cost {share} of wall at most"));
     }
     let failed = failed_checks(report);
     if failed > 0 {

@@ -40,6 +40,8 @@ pub fn report(sections: Vec<Section>) -> Report {
         },
         clock: ClockFacts::default(),
         cost_ns_per_span: Some(31.5),
+        recorder_ns: None,
+        recorder_cpu_ns: None,
         tables: vec![TableFacts {
             name: "bricks".into(),
             rows_read: 1_234,

@@ -46,6 +46,12 @@ const COST: Spec = Spec {
     suggestion: "record fewer levels (Builder::without_table(\"tiles\")), or longer bricks",
 };
 
+/// As [`COST`], where spans are the smaller part.
+const COST_OF_THREADS: Spec = Spec {
+    suggestion: "most of this is the recorder's own, and not the program's: times of threads that record little include it; keep threads in a pool, or give Builder::ring_records more",
+    ..COST
+};
+
 /// `ended_cleanly`, `nothing_dropped`, `all_rows_read`.
 pub fn ending(facts: &Facts) -> [Check; 3] {
     let ended = match (facts.clean_end, facts.state.as_deref()) {
@@ -152,8 +158,9 @@ pub fn one_timeline(facts: &Facts, tallies: &Tallies) -> Check {
     ))
 }
 
-/// Estimated share of the wall time that recording took: measured cost of a span times rows
-/// recorded through guards, over the wall of each rank. Threads share it, so it is an upper bound.
+/// Share of the wall time that recording took: the cost of a span, measured at the start, times rows recorded through
+/// guards, and what the recorder measured of its own time beside them; over the wall of each rank. Threads share it, so
+/// it is an upper bound.
 pub fn cost(facts: &Facts, tallies: &Tallies) -> Check {
     let (Some(cost_ns), Some(wall_ns)) = (
         facts.cost_ns_per_span,
@@ -163,13 +170,32 @@ pub fn cost(facts: &Facts, tallies: &Tallies) -> Check {
     };
     let spans = tallies.rows();
     let walls_ns = wall_ns as f64 * facts.ranks.unwrap_or(1) as f64;
-    let share = cost_ns * spans as f64 / walls_ns;
+    let own_ns = facts.recorder_ns.unwrap_or(0) as f64;
+    let share = (cost_ns * spans as f64 + own_ns) / walls_ns;
     let found = format!("{:.2} % of wall", 100.0 * share);
-    let detail = format!(
+    let mut detail = format!(
         "{cost_ns:.1} ns a span, measured at the start, times {spans} rows with a duration"
     );
+    let ms = |ns: f64| ns / 1e6;
+    match facts.recorder_ns {
+        Some(_) => {
+            detail += &format!(
+                ", and {:.3} ms measured for the begin and end of threads, longer rings and waits for the writer",
+                ms(own_ns)
+            )
+        }
+        None => detail += "; what threads and rings cost was not measured",
+    }
+    if let Some(cpu_ns) = facts.recorder_cpu_ns {
+        detail += &format!(
+            "; its own thread took {:.3} ms of CPU time beside the program",
+            ms(cpu_ns as f64)
+        );
+    }
     if share <= COST_SHARE {
         COST.pass(found, detail)
+    } else if own_ns > cost_ns * spans as f64 {
+        COST_OF_THREADS.fail(found, 1, detail)
     } else {
         COST.fail(found, 1, detail)
     }

@@ -13,6 +13,10 @@ pub struct Facts {
     /// True if the length was recorded, false if it is the time of the last event.
     pub wall_is_recorded: bool,
     pub cost_ns_per_span: Option<f64>,
+    /// Time that the recorder took on the program's threads beside spans; `None`: it did not measure it.
+    pub recorder_ns: Option<u64>,
+    /// CPU time of its writer.
+    pub recorder_cpu_ns: Option<u64>,
     pub segments: u64,
     /// Segments that were checked completely.
     pub verified: u64,
@@ -52,6 +56,8 @@ impl Facts {
             wall_ns: table.i64("wall_ns")?.iter().next().flatten(),
             wall_is_recorded: source == Some("recorded"),
             cost_ns_per_span: table.f64("cost_ns_per_span")?.iter().next().flatten(),
+            recorder_ns: table.u64("recorder_ns")?.iter().next().flatten(),
+            recorder_cpu_ns: table.u64("recorder_cpu_ns")?.iter().next().flatten(),
             segments: segments.rows() as u64,
             verified: verified as u64,
             rows_lost: lost

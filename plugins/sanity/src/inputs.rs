@@ -4,7 +4,7 @@ use trueno_plugin::Input;
 
 pub const RUN: Input = Input::sql(
     "run",
-    "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run",
+    "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span, recorder_ns, recorder_cpu_ns FROM run",
 );
 /// Segments of all ranks, or of one.
 pub const SEGMENTS: Input = Input::sql(

@@ -14,6 +14,7 @@ struct Made {
     dropped: Option<u64>,
     wall_ns: Option<i64>,
     cost_ns: Option<f64>,
+    own_ns: Option<u64>,
     verified: bool,
     rows_lost: Option<u64>,
     bricks: Vec<Row>,
@@ -31,6 +32,7 @@ fn sane() -> Made {
         dropped: Some(0),
         wall_ns: Some(1000),
         cost_ns: Some(10.0),
+        own_ns: Some(0),
         verified: true,
         rows_lost: Some(0),
         bricks: vec![(1, None, 0, 0, 900), (2, Some(1), 0, 100, 500)],
@@ -87,7 +89,9 @@ impl Made {
                 .u64("dropped", [self.dropped])
                 .i64("wall_ns", [self.wall_ns])
                 .text("wall_source", ["recorded"])
-                .f64("cost_ns_per_span", [self.cost_ns]),
+                .f64("cost_ns_per_span", [self.cost_ns])
+                .u64("recorder_ns", [self.own_ns])
+                .u64("recorder_cpu_ns", [Some(7_u64)]),
             Table::build("segments")
                 .text("state", ["sealed"])
                 .u64("rows_expected", [3_u64])
@@ -333,6 +337,15 @@ fn coverage_and_cost_need_what_they_divide_by() {
     fails(
         &Made {
             cost_ns: Some(20.0),
+            ..sane()
+        },
+        "recorder_cost",
+        1,
+    );
+    // Three spans of 10 ns are 3 % of the wall; the rest is what threads cost.
+    fails(
+        &Made {
+            own_ns: Some(100),
             ..sane()
         },
         "recorder_cost",

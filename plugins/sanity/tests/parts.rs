@@ -204,7 +204,9 @@ fn facts(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilder
                     "events"
                 }],
             )
-            .f64("cost_ns_per_span", [0.3]),
+            .f64("cost_ns_per_span", [0.3])
+            .u64("recorder_ns", [Some(5_u64)])
+            .u64("recorder_cpu_ns", [Some(7_u64)]),
         Table::build("segments")
             .text("state", segments().map(|_| "sealed"))
             .u64("rows_expected", segments().map(|segment| segment.0))

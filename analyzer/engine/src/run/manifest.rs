@@ -102,6 +102,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         RunState::Recovered => run.recovery.as_ref().is_some_and(|r| r.dropped_known),
         RunState::Finished | RunState::Failed | RunState::Unknown => true,
     };
+    let own_time = run.recorder.own_time.as_ref();
     RunFacts {
         run_id: some(run.run_id),
         label: run.label,
@@ -148,6 +149,8 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
                 .then_some(run.clock.origin_realtime_ns),
         },
         cost_ns_per_span: run.recorder.cost_ns_per_span,
+        recorder_ns: own_time.map(|own| own.threads_ns.saturating_add(own.room_ns)),
+        recorder_cpu_ns: own_time.and_then(|own| own.writer_cpu_ns),
         tables: Vec::new(),
         values: run.values,
         imports: run.import.into_iter().collect(),

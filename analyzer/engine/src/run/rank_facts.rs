@@ -111,6 +111,8 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
                 .min(),
         },
         cost_ns_per_span: cost(&all),
+        recorder_ns: sum(all.iter().map(|facts| facts.recorder_ns)),
+        recorder_cpu_ns: sum(all.iter().map(|facts| facts.recorder_cpu_ns)),
         tables,
         values: values(&all),
         imports: all.iter().flat_map(|facts| facts.imports.clone()).collect(),
@@ -222,6 +224,11 @@ fn cost(all: &[&RunFacts]) -> Option<f64> {
         }
     }
     (spans > 0.0).then(|| cost_ns / spans)
+}
+
+/// The sum over all ranks; `None`: one of them does not have it.
+fn sum(mut all: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+    all.try_fold(0, |sum: u64, ns| Some(sum.saturating_add(ns?)))
 }
 
 fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {

@@ -32,6 +32,8 @@ pub(super) fn run(facts: &RunFacts) -> PolarsResult<DataFrame> {
                 .as_deref(),
         ),
         column("cost_ns_per_span", [facts.cost_ns_per_span]),
+        column("recorder_ns", [facts.recorder_ns]),
+        column("recorder_cpu_ns", [facts.recorder_cpu_ns]),
     ])
 }
 
