@@ -128,23 +128,11 @@ impl<'a> Runs<'a> {
         };
         let key = key_of()?;
         let place = store.place(&key);
-        self.remove_foreign(&place)?;
-        match Run::open(&place) {
-            // Problems that its importer found are the file's own, and would be found again.
-            Ok(run) if run.problems().iter().all(may_be_kept) => {
-                store.touch(&place);
-                let ranks = job_text(&run);
-                let words = format!("{shown}: {ranks}taken from {}", place.display());
-                self.stderr.note(&words);
-                return Ok((run, place));
-            }
-            Err(RunError::Missing { .. }) => {}
-            _ => {
-                let words = format!("{}: damaged, so it is imported again", place.display());
-                self.stderr.warn(&words);
-                std::fs::remove_dir_all(&place)
-                    .with_context(|| format!("{}: cannot be removed", place.display()))?;
-            }
+        if let Some(run) = self.kept(store, &place)? {
+            let ranks = job_text(&run);
+            let words = format!("{shown}: {ranks}taken from {}", place.display());
+            self.stderr.note(&words);
+            return Ok((run, place));
         }
         let aside = store.aside(&key);
         let (members, text) = self
@@ -164,6 +152,49 @@ impl<'a> Runs<'a> {
             format!("{shown}: {text}imported, but not cached")
         });
         Ok((Run::open(&place)?, place))
+    }
+
+    /// The run of that place in the cache, if it is there and whole. One that is damaged, or that others can write, is
+    /// removed.
+    fn kept(&self, store: &Store, place: &Path) -> anyhow::Result<Option<Run>> {
+        let open = || {
+            if std::fs::symlink_metadata(place).is_err() {
+                return Ok(None);
+            }
+            if let Err(distrust) = trueno_trust::check_tree(place) {
+                return Err(format!(
+                    "{distrust}, so the cached run is not used and the trace is imported again"
+                ));
+            }
+            match Run::open(place) {
+                // Problems that its importer found are the file's own, and would be found again.
+                Ok(run) if run.problems().iter().all(may_be_kept) => Ok(Some(run)),
+                Err(RunError::Missing { .. }) => Ok(None),
+                _ => Err(format!(
+                    "{}: damaged, so it is imported again",
+                    place.display()
+                )),
+            }
+        };
+        let run = match open() {
+            Ok(run) => run,
+            Err(_) => {
+                let _replacing = store.lock_for_replacing()?;
+                // Another process may have replaced it meanwhile, and must not lose its own.
+                match open() {
+                    Ok(run) => run,
+                    Err(reason) => {
+                        self.stderr.warn(&reason);
+                        store.remove(place)?;
+                        None
+                    }
+                }
+            }
+        };
+        if run.is_some() {
+            store.touch(place);
+        }
+        Ok(run)
     }
 
     /// Imports the traces. Returns the outcome of each file and how they were interpreted.
@@ -259,25 +290,6 @@ impl<'a> Runs<'a> {
             .with_context(|| format!("{}: standard input cannot be kept there", file.display()))?;
         let _ = self.standard_input.set(aside);
         Ok(file)
-    }
-
-    /// Removes a cached run that another user could have written.
-    fn remove_foreign(&self, place: &Path) -> anyhow::Result<()> {
-        if std::fs::symlink_metadata(place).is_err() {
-            return Ok(());
-        }
-        let Err(distrust) = trueno_trust::check_tree(place) else {
-            return Ok(());
-        };
-        let shown = place.display();
-        self.stderr.warn(&format!(
-            "{distrust}, so the cached run is not used and the trace is imported again"
-        ));
-        match std::fs::remove_dir_all(place) {
-            // Another process was faster.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            removed => removed.with_context(|| format!("{shown}: cannot be removed")),
-        }
     }
 
     fn open_store(&self) -> anyhow::Result<Store> {

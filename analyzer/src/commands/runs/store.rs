@@ -18,6 +18,7 @@ use crate::commands::interrupt::RemovedOnInterrupt;
 /// Size limit of the cache. Beyond it the least recently used runs are removed.
 const MAX_BYTES: u64 = 10 << 30;
 const LOCK: &str = "lock";
+const REPLACING_LOCK: &str = "replacing.lock";
 const ENDING: &str = ".run";
 
 pub(super) struct Store {
@@ -93,6 +94,24 @@ impl Store {
         }
     }
 
+    /// While it is held, no other process removes a run of this folder.
+    pub(super) fn lock_for_replacing(&self) -> io::Result<File> {
+        let lock = lock_file(&self.folder.join(REPLACING_LOCK))?;
+        // Where a file system has no locks, the last one to import a trace wins.
+        let _ = lock.lock();
+        Ok(lock)
+    }
+
+    /// Removes a run at once, so that nobody sees a part of it.
+    pub(super) fn remove(&self, place: &Path) -> anyhow::Result<()> {
+        let aside = self.folder.join(unique("removed"));
+        match fs::rename(place, &aside).and_then(|()| fs::remove_dir_all(&aside)) {
+            // Another process was faster.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed.with_context(|| format!("{}: cannot be removed", place.display())),
+        }
+    }
+
     pub(super) fn touch(&self, place: &Path) {
         // It would only be removed sooner.
         let _ = File::open(place).and_then(|run| run.set_modified(SystemTime::now()));
@@ -148,15 +167,18 @@ fn make(folder: &Path) -> io::Result<()> {
 
 /// Takes a shared lock of a folder. Cleans it first if no other process uses it.
 fn lock(folder: &Path) -> io::Result<File> {
-    let mut options = File::options();
-    let lock = options.create(true).truncate(false).write(true);
-    let lock = lock.open(folder.join(LOCK))?;
+    let lock = lock_file(&folder.join(LOCK))?;
     if lock.try_lock().is_ok() {
         clean(folder);
     }
     // Where a file system has no locks nothing is ever removed.
     let _ = lock.lock_shared();
     Ok(lock)
+}
+
+fn lock_file(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.create(true).truncate(false).write(true).open(path)
 }
 
 /// Removes leftovers of killed processes and, above the size limit, the least recently used runs except the last.
