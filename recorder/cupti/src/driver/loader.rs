@@ -144,10 +144,8 @@ impl Driver {
 
 /// A text that the driver wrote, up to its null byte.
 pub(super) fn text(bytes: &[c_char]) -> String {
-    let bytes: Vec<u8> = bytes.iter().map(|byte| byte.cast_unsigned()).collect();
-    let end = bytes
-        .iter()
-        .position(|byte| *byte == 0)
-        .unwrap_or(bytes.len());
-    String::from_utf8_lossy(&bytes[..end]).into_owned()
+    // SAFETY: a `c_char` is an i8 or, as on aarch64, a u8: one byte of any value.
+    let bytes: &[u8] = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) };
+    let end = bytes.iter().position(|byte| *byte == 0);
+    String::from_utf8_lossy(&bytes[..end.unwrap_or(bytes.len())]).into_owned()
 }
