@@ -52,15 +52,18 @@ fn file_name(module: &str) -> &str {
 
 fn hottest(name: &str, event: &EventSum, of_event: &str) -> Option<Finding> {
     let functions = event.functions_in_order();
-    let mut known = functions.into_iter().filter(|(of, _)| of.name.is_some());
-    let (function, sum) = known.next()?;
+    let is_of_a_place = |of: &Function| of.name.is_some() || of.module.is_some();
+    let (function, sum) = functions.into_iter().find(|(of, _)| is_of_a_place(of))?;
     let all = event.all.samples;
     let share = Share::new(sum.innermost.samples, all).filter(|of| of.share > 0.0)?;
     let module = function.module.as_deref().map(file_name);
-    let module = module.map_or(String::new(), |module| format!(" ({module})"));
+    let place = match (&function.name, module) {
+        (None, Some(module)) => format!("{module} (functions {NOT_KNOWN})"),
+        (_, Some(module)) => format!("{} ({module})", short(function.shown_name())),
+        (_, None) => short(function.shown_name()),
+    };
     let title = format!(
-        "{}{module} ran in {} of {} samples{of_event} ({})",
-        short(function.shown_name()),
+        "{place} ran in {} of {} samples{of_event} ({})",
         percent(share.share),
         count(all),
         share.interval_text()

@@ -121,7 +121,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 32] {
         ),
         may(
             "sampled_functions",
-            "SELECT event, function, self_share, low_share, high_share FROM samples.functions",
+            "SELECT event, function, module, self_share, low_share, high_share FROM samples.functions",
         ),
         may(
             "sampled_threads",

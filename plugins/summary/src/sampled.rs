@@ -20,7 +20,8 @@ pub struct Sampled {
     pub ran: Option<(u64, i64)>,
     /// The event of the samples, if it is not time: more samples then need not mean more time.
     pub other_event: Option<String>,
-    /// The known function with the most samples: name, share, and the ends of the share's interval.
+    /// The function with the most samples, in short, or the module whose functions are not known: name, share, and the ends of
+    /// the share's interval.
     pub hottest: Option<(String, [f64; 3])>,
 }
 
@@ -52,13 +53,21 @@ impl Sampled {
         let shares = ["self_share", "low_share", "high_share"].map(|share| functions.f64(share));
         let [share, low, high] = shares;
         let (share, low, high) = (share?, low?, high?);
-        let is_named =
-            |row: &usize| of.get(*row) == Some(event) && names.get(*row) != Some(NOT_KNOWN);
-        let first = (0..functions.rows()).find(is_named);
+        let modules = functions.text("module")?;
+        let name = |row: usize| match (names.get(row)?, modules.get(row)) {
+            (NOT_KNOWN, None) => None,
+            (NOT_KNOWN, Some(module)) => {
+                let file = module.rsplit('/').next().unwrap_or(module);
+                Some(format!("{} (functions {NOT_KNOWN})", short(file)))
+            }
+            (name, _) => Some(short(name)),
+        };
+        let mut of_event = (0..functions.rows()).filter(|row| of.get(*row) == Some(event));
+        let first = of_event.find_map(|row| Some((row, name(row)?)));
         let first = first.filter(|_| found.samples >= MIN_SAMPLES);
-        found.hottest = first.and_then(|row| {
+        found.hottest = first.and_then(|(row, name)| {
             let ends = [share.get(row)?, low.get(row)?, high.get(row)?];
-            Some((names.get(row)?.to_owned(), ends))
+            Some((name, ends))
         });
         Ok(Some(found))
     }
@@ -85,25 +94,35 @@ impl Sampled {
             }
             None => text.push_str(" were seen running"),
         }
-        if let Some((name, [share, low, high])) = &self.hottest {
-            let whole = match (self.cpu_ns, &self.other_event) {
-                (Some(_), _) => "it".to_owned(),
-                (None, None) => "the samples".to_owned(),
-                (None, Some(event)) => format!("the samples of {event}"),
-            };
-            text.push_str(&format!(
-                " · {} ran in {} of {whole} ({} to {})",
-                short(name),
-                percent(*share),
-                percent(*low),
-                percent(*high)
-            ));
+        let whole = match (self.cpu_ns, &self.other_event) {
+            (Some(_), _) => "it".to_owned(),
+            (None, None) => "the samples".to_owned(),
+            (None, Some(event)) => format!("the samples of {event}"),
+        };
+        if let Some(hottest) = self.hottest_of(&whole) {
+            text.push_str(&format!(" · {hottest}"));
         }
         if self.ran.is_none() || self.hottest.is_some() {
             let samples = wording::many(self.samples, "sample");
             text.push_str(&format!(", estimated from {samples}"));
         }
         text
+    }
+
+    /// What ran most, beside rows that do not say it. `None` if the samples do not count time.
+    pub fn beside_rows(&self) -> Option<String> {
+        let is_time = self.other_event.is_none();
+        let whole = wording::many(self.samples, "sample");
+        self.hottest_of(&whole).filter(|_| is_time)
+    }
+
+    /// Text such as `leaf ran in 87 % of it (85 to 88 %)`.
+    fn hottest_of(&self, whole: &str) -> Option<String> {
+        let (name, [share, low, high]) = self.hottest.as_ref()?;
+        let [share, low, high] = [share, low, high].map(|share| percent(*share));
+        Some(format!(
+            "{name} ran in {share} of {whole} ({low} to {high})"
+        ))
     }
 }
 

@@ -7,6 +7,7 @@ use crate::facts::{Facts, Peak};
 use crate::gain::Gain;
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
+use crate::sampled::Sampled;
 
 /// Smaller parts besides computation are not mentioned.
 const MIN_EXPOSED: f64 = 0.05;
@@ -111,6 +112,9 @@ pub fn sentence(
             limit.detail
         )
     });
+    if limit.by == "not recorded" {
+        parts.extend(facts.sampled.as_ref().and_then(Sampled::beside_rows));
+    }
     parts.extend(pipeline(facts));
     if let Gain::Known {
         is_fix, fix, ns, ..

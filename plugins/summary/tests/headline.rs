@@ -114,11 +114,12 @@ fn sentence(output: &Output) -> String {
 const MS: i64 = 1_000_000;
 
 /// A run of samples only, of two events. The first counts time.
-fn sampled(samples: u64) -> [TableBuilder; 2] {
+fn sampled(samples: u64, module: Option<&'static str>) -> [TableBuilder; 2] {
     [
         Table::build("sampled_functions")
             .text("event", ["cpu-clock", "cpu-clock", "cycles"])
             .text("function", ["not known", "app::leaf", "other"])
+            .text("module", [module, Some("/bin/app"), None])
             .f64("self_share", [0.5, 0.4, 0.9])
             .f64("low_share", [0.45, 0.35, 0.8])
             .f64("high_share", [0.55, 0.45, 0.95]),
@@ -132,15 +133,23 @@ fn sampled(samples: u64) -> [TableBuilder; 2] {
 #[test]
 fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
     let mut inputs = vec![wall(10 * MS, 7)];
-    inputs.extend(sampled(950));
+    inputs.extend(sampled(950, None));
     assert_eq!(
         sentence(&summary(inputs)),
         "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average) · app::leaf ran in 40 % of it \
          (35 % to 45 %), estimated from 1,000 samples"
     );
+    // A file whose functions have no names is named itself.
+    let mut inputs = vec![wall(10 * MS, 7)];
+    inputs.extend(sampled(950, Some("/usr/lib/libcrypto.so.3")));
+    let told = sentence(&summary(inputs));
+    assert!(
+        told.contains(" · libcrypto.so.3 (functions not known) ran in 50 % of it (45 % to 55 %)"),
+        "{told}"
+    );
     // Too few for shares.
     let mut inputs = vec![wall(10 * MS, 7)];
-    inputs.extend(sampled(10));
+    inputs.extend(sampled(10, None));
     assert_eq!(
         sentence(&summary(inputs)),
         "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average), estimated from 60 samples"
@@ -153,6 +162,7 @@ fn of_several_events_the_one_that_counts_time_is_told() {
         let functions = Table::build("sampled_functions")
             .text("event", events)
             .text("function", ["of_first", "of_second"])
+            .text("module", [None::<&str>, None])
             .f64("self_share", [0.8, 0.6])
             .f64("low_share", [0.7, 0.5])
             .f64("high_share", [0.9, 0.7]);
@@ -225,7 +235,7 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
     inputs.push(categories(&[("host", "waiting", 8 * MS)]));
     inputs.push(bricks(&[("off_cpu", 7 * MS), ("runnable", MS)]));
     inputs.push(lanes(&[("thread 0", 8 * MS, 10 * MS)]));
-    inputs.extend(sampled(950));
+    inputs.extend(sampled(950, None));
     assert_eq!(
         sentence(&summary(inputs)),
         format!(
@@ -245,10 +255,21 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
         .text("category", [None::<&str>])
         .f64("wall_share", [0.6]);
     inputs.push(work);
-    inputs.extend(sampled(950));
+    inputs.extend(sampled(950, None));
     assert_eq!(
         sentence(&summary(inputs)),
         format!("{of_samples} · on the critical path threads ran 60 % of the wall")
+    );
+    // Between recorded calls, samples say what ran.
+    let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.8)];
+    inputs.push(categories(&[("host", "Other", MS)]));
+    inputs.push(bricks(&[("read", MS)]));
+    inputs.push(lanes(&[("thread 0", MS, 10 * MS)]));
+    inputs.extend(sampled(950, None));
+    let told = sentence(&summary(inputs));
+    assert!(
+        told.contains("what was not recorded: 80 % of the wall · app::leaf ran in 40 % of 1,000 samples (35 % to 45 %)"),
+        "{told}"
     );
     // Work of the program's own is told before what samples say.
     let mut inputs = vec![wall(10 * MS, 7)];
@@ -257,7 +278,7 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
         ("host", "FFN", 8 * MS),
     ]));
     inputs.push(lanes(&[("thread 0", 9 * MS, 10 * MS)]));
-    inputs.extend(sampled(950));
+    inputs.extend(sampled(950, None));
     assert!(sentence(&summary(inputs)).contains("FFN"));
 }
 
@@ -266,7 +287,7 @@ fn time_that_threads_ran_is_told_as_measured_where_all_their_switches_are_known(
     let with = |on_cpu_ns: [Option<i64>; 3], samples| {
         let mut inputs = vec![wall(10 * MS, 7)];
         inputs.push(Table::build("sampled_scheduling").i64("on_cpu_ns", on_cpu_ns));
-        inputs.extend(sampled(samples));
+        inputs.extend(sampled(samples, None));
         sentence(&summary(inputs))
     };
     let all = [Some(12 * MS), Some(2 * MS), Some(0)];
@@ -289,7 +310,7 @@ fn threads_of_a_sampled_run_are_not_busy_while_they_wait() {
     inputs.push(categories(&[("host", "waiting", 8 * MS)]));
     inputs.push(bricks(&[("off_cpu", 7 * MS), ("runnable", MS)]));
     inputs.push(lanes(&[("thread 0", 8 * MS, 10 * MS)]));
-    inputs.extend(sampled(950));
+    inputs.extend(sampled(950, None));
     let output = summary(inputs);
     let table = output.table("headline");
     assert_eq!(table.f64("threads_busy_share").unwrap().get(0), None);

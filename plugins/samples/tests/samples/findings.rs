@@ -68,14 +68,14 @@ fn functions_that_are_not_known_are_said_with_the_remedy() {
         let output = program(unknown).analyse();
         let found = output.finding("unknown_functions");
         assert_eq!(found.map(|of| of.severity), severity, "{unknown}");
-        // What is hottest of what is known stays.
-        assert!(
-            output
-                .finding("hottest")
-                .unwrap()
-                .title
-                .starts_with("memcpy")
-        );
+        // A file without symbols is hottest where most samples are in it.
+        let hottest = &output.finding("hottest").unwrap().title;
+        let expected = if unknown > 753 {
+            "libblas.so (functions not known) ran in 51 % of 2,353 samples"
+        } else {
+            "memcpy (libc.so.6) ran in"
+        };
+        assert!(hottest.starts_with(expected), "{hottest}");
     }
     let output = program(1_200).analyse();
     let found = output.finding("unknown_functions").unwrap();
