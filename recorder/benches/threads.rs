@@ -111,7 +111,7 @@ fn measure(name: &str, threads: usize, program: impl Fn(&Recorder)) {
     );
 }
 
-/// Seconds of CPU time and page faults, with the end of the recording.
+/// CPU seconds and page faults, including the end of the recording.
 fn timed(program: &impl Fn(&Recorder), rec: Recorder) -> (f64, i64) {
     let before = usage();
     program(&rec);

@@ -11,9 +11,9 @@ static KNOWN: LazyLock<Mutex<HashMap<u64, KnownSource>>> = LazyLock::new(Mutex::
 
 #[derive(Clone, Debug)]
 struct KnownSource {
-    /// The hash that names its file.
+    /// Hash in the name of its file.
     hash: PtxHash,
-    /// Name and text, of one that was registered.
+    /// Name and text of a registered source.
     registered: Option<(Arc<str>, Arc<str>)>,
 }
 
@@ -112,9 +112,9 @@ impl PtxRegistry {
 /// Sources of the kernels of one run, by the original's hash.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Those that the run has.
+    /// Sources that are in the run.
     kept: HashSet<u64>,
-    /// Named by kernels, and not kept yet; true: by the program's own hash.
+    /// Named by kernels, but not in the run yet; true if named by the program's own hash.
     missing: BTreeMap<u64, bool>,
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use trueno_recorder::Recorder;
 
-/// Names the directory of the run.
+/// Environment variable with the directory of the run.
 const RUN_VARIABLE: &str = "TRUENO_RUN";
 
 static RUN: Mutex<Option<SharedRun>> = Mutex::new(None);

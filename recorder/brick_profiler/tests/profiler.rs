@@ -301,7 +301,7 @@ fn a_registry_finds_what_was_registered() {
     assert_eq!(registry.lookup(hash + 1), None);
 }
 
-/// Runs itself: the environment of a process is set before it starts.
+/// Runs itself again, because the environment of a process must be set before it starts.
 #[test]
 fn new_records_where_the_environment_says() {
     const CHILD: &str = "TRUENO_TEST_CHILD";
