@@ -36,7 +36,7 @@ impl Cuda {
         &self.device
     }
 
-    /// Its number in rows.
+    /// The device's number in rows.
     pub(crate) fn number(&self) -> u32 {
         self.device.number()
     }

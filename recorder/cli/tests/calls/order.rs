@@ -10,14 +10,12 @@ use trueno_testing::{Table, table};
 use crate::program::{CODE, TURNS};
 use crate::{Calls, Place, can_trace, text};
 
-/// Recorded waits, and the calls that ended them.
 struct Recorded {
     calls: Calls,
     waits: Table,
     edges: Table,
-    /// Row of `calls` by id.
     call_of: HashMap<i128, usize>,
-    /// Row of `calls` that is the same call, for each row of `syncs`.
+    /// For each row of `syncs`, the row of `calls` for the same call.
     same: Vec<usize>,
 }
 
@@ -41,7 +39,7 @@ impl Recorded {
         }
     }
 
-    /// Kind and row of `calls` of what ended a wait.
+    /// Kind of each edge that ended a wait, with its row of `calls`.
     fn causes(&self, wait: usize) -> Vec<(&str, usize)> {
         let id = self.waits.number("id", wait);
         let kinds = self.edges.texts("kind");
@@ -54,7 +52,7 @@ impl Recorded {
             .collect()
     }
 
-    /// The only cause of a wait; it began before the wait had ended, in another thread.
+    /// The only cause of a wait. Checks that it began before the wait ended, in another thread.
     fn only_cause(&self, wait: usize) -> (&str, usize) {
         let causes = self.causes(wait);
         assert_eq!(causes.len(), 1, "{}", self.told(wait));
@@ -91,7 +89,6 @@ impl Recorded {
         self.calls.number("status", self.same[wait]).unwrap()
     }
 
-    /// Threads that made a call of this name and file.
     fn threads_of(&self, name: &str, target: Option<&str>) -> Vec<i128> {
         let rows = self.calls.of(name, target);
         let mut threads: Vec<_> = rows.iter().map(|row| self.thread(*row)).collect();

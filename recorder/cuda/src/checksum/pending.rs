@@ -5,7 +5,7 @@ use trueno_recorder::{ChecksumPlace, Element, Recorder};
 
 use super::result::{HEAD_WORDS, PARTIAL_WORDS, decode};
 
-/// Memory for one tensor at a time, used again and again.
+/// Memory for one tensor at a time, reused.
 pub(super) struct Slot {
     /// The head, and behind it the partials that are copied.
     pub result: Buffer,
@@ -44,7 +44,6 @@ impl Slot {
     }
 }
 
-/// A tensor that was submitted.
 pub(super) struct Pending {
     pub slot: Slot,
     pub place: Option<ChecksumPlace>,
@@ -55,7 +54,6 @@ pub(super) struct Pending {
     pub record: fn(&Recorder, ChecksumPlace, &[usize], &[u64], u64),
 }
 
-/// Writes the row.
 pub(super) fn record<T: Element>(
     recorder: &Recorder,
     place: ChecksumPlace,

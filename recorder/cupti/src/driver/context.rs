@@ -173,7 +173,7 @@ impl Context {
         &self.0.api
     }
 
-    /// Calls the driver with this context current on the thread, and puts back what was.
+    /// Calls the driver with this context current on the thread, then restores the previous one.
     pub(super) fn within(
         &self,
         function: &'static str,

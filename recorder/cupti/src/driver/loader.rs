@@ -142,7 +142,6 @@ impl Driver {
     }
 }
 
-/// A text that the driver wrote, up to its null byte.
 pub(super) fn text(bytes: &[c_char]) -> String {
     let bytes: Vec<u8> = bytes.iter().map(|byte| byte.cast_unsigned()).collect();
     let end = bytes
