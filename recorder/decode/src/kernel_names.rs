@@ -4,16 +4,13 @@
 use super::backend::Backend;
 use trueno_recorder::Name;
 
-/// The kernels of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// Matrix times vector.
     Matvec,
-    /// Several rows times a matrix, through tiles.
+    /// Several rows times a matrix, in tiles.
     MatmulBlocked,
     Dot,
     Max,
-    /// Sum of elements.
     Sum,
     /// Vector times scalar.
     Scale,
@@ -62,11 +59,11 @@ impl Kernel {
     }
 }
 
-/// The names as the recorder takes them.
+/// Interned names.
 pub struct KernelNames {
     kernels: [Name; Kernel::ALL.len()],
     backends: [Name; Backend::ALL.len()],
-    /// A backend and, in the same brick, scalar code.
+    /// A backend together with scalar code in the same brick.
     mixed: [Name; Backend::ALL.len()],
 }
 
@@ -77,7 +74,6 @@ impl Default for KernelNames {
 }
 
 impl KernelNames {
-    /// Interns all of them.
     pub fn new() -> KernelNames {
         KernelNames {
             kernels: Kernel::ALL.map(|kernel| Name::new(kernel.name())),
@@ -94,7 +90,7 @@ impl KernelNames {
         self.backends[backend as usize]
     }
 
-    /// Of a wider backend together with scalar code.
+    /// The name of a wider backend together with scalar code.
     pub fn mixed(&self, backend: Backend) -> Name {
         self.mixed[backend as usize]
     }

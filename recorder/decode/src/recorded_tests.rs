@@ -17,7 +17,7 @@ const LAYERS: usize = 2;
 const HEADS: usize = 3;
 const TOKENS: usize = 4;
 
-/// Columns that the tests read, whatever the table.
+/// Columns that the tests read, of any table.
 #[derive(Clone, Debug, Default)]
 struct Row {
     id: u64,
@@ -52,7 +52,7 @@ fn text(batch: &RecordBatch, name: &str, row: usize) -> Option<String> {
     Some(column.values().as_string::<i32>().value(key).to_owned())
 }
 
-/// All rows of one table; `parent` is the column that names the enclosing row.
+/// All rows of one table. `parent` is the column with the enclosing row.
 fn rows(run: &Path, table: &str, parent: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     let reader = FileReader::try_new(

@@ -12,7 +12,7 @@ const SHARED_MEMORY: u8 = 8;
 /// A launch as far as it is known: each part may be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// A bit for each part.
+    /// A bit for each part that is known.
     given: u8,
     grid: [u32; 3],
     block: [u32; 3],
@@ -89,12 +89,12 @@ impl Launch {
         self.given & part != 0
     }
 
-    /// The source, whose name is a text of the run.
+    /// The source; its name is a text of the run.
     pub(crate) fn ptx(&self) -> Option<PtxHash> {
         self.has(PTX).then(|| PtxHash::from_number(self.ptx))
     }
 
-    /// A row with its columns, the source's name left out.
+    /// A row with these columns, without the source's name.
     #[inline]
     pub(crate) fn row(&self) -> KernelRow {
         let number = |part: u8, value: u32| self.has(part).then_some(value);

@@ -16,6 +16,7 @@ pub enum DriverError {
     /// The driver lacks a function that is needed.
     #[error("{path}: has no {function} (hint: the library of a newer NVIDIA driver has it)")]
     NoFunction {
+        /// File it was loaded from.
         path: String,
         function: String,
     },
@@ -27,6 +28,7 @@ pub enum DriverError {
         "the NVIDIA driver sees {found} devices; there is no device {asked} (hint: `CUDA_VISIBLE_DEVICES` hides devices)"
     )]
     NoSuchDevice {
+        /// The requested number.
         asked: usize,
         found: u32,
     },

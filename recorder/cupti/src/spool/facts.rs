@@ -53,7 +53,7 @@ pub struct CuptiFacts {
 pub enum Severity {
     #[default]
     Info,
-    /// Something is missing or doubtful.
+    /// Something is missing or uncertain.
     Warning,
     Error,
 }

@@ -10,9 +10,9 @@ pub enum RangeKind {
     Push = 1,
     /// The innermost range of its thread and domain ends.
     Pop = 2,
-    /// A range begins that may end anywhere.
+    /// Begins a range that may end on any thread.
     Start = 3,
-    /// Such a range ends.
+    /// Ends a range begun by `Start`.
     End = 4,
     Mark = 5,
     /// `message` names category `category` of the domain.
