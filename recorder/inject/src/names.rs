@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-/// Numbers of texts, from 1 on, and those that nobody wrote yet.
+/// Numbers of texts, from 1 on, and the texts that are not written yet.
 #[derive(Debug, Default)]
 pub struct Names {
     numbers: HashMap<Box<[u8]>, u32>,
-    /// Number, length, text; and so on: what a chunk of names holds.
+    /// A sequence of number, length and text, as in a chunk of names.
     new: Vec<u8>,
 }
 
@@ -27,7 +27,6 @@ impl Names {
     }
 }
 
-/// Appends a number and its text.
 pub fn write(to: &mut Vec<u8>, number: u32, text: &[u8]) {
     let text = &text[..text.len().min(1 << 20)];
     to.extend_from_slice(&number.to_le_bytes());

@@ -12,15 +12,16 @@ use trueno_recorder::alloc::sampling as addresses;
 use crate::thread;
 
 static CHANNEL: AtomicPtr<Channel> = AtomicPtr::new(ptr::null_mut());
-/// A page that the kernel wipes in a forked child. Its first word is the number of the image; 0: not known yet.
+/// A page that the kernel zeroes in a forked child. Its first word is the number of the image; 0 if not assigned
+/// yet.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-/// Its destructor runs when a thread ends that has a lane.
+/// Its destructor runs when a thread with a lane ends.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// The number of an image that records nothing.
 const OUTSIDE: u64 = u64::MAX;
 const PAGE_BYTES: usize = 4096;
-/// A full lane is waited for so long: then nobody seems to read it.
+/// Limit on waiting for a full lane. After that it is assumed to have no reader.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
 const NAP_NS: libc::c_long = 100_000;
 
@@ -55,7 +56,7 @@ extern "C" fn attach() {
     });
 }
 
-/// A page of zeros, also in a forked child.
+/// A page that is zero, also in a forked child.
 fn wiped_page() -> Option<*mut AtomicU64> {
     // SAFETY: a new mapping of its own.
     unsafe {
@@ -89,7 +90,7 @@ pub fn number(channel: &'static Channel) -> u64 {
     }
 }
 
-/// Begins an image: this one's first event, or a forked child's.
+/// Begins an image, at its first event or in a forked child.
 #[cold]
 #[inline(never)]
 fn begin(channel: &'static Channel, page: *mut AtomicU64) -> u64 {
@@ -126,7 +127,7 @@ fn process() -> u32 {
     unsafe { libc::getpid() }.cast_unsigned()
 }
 
-/// Takes a lane for the calling thread.
+/// Assigns a lane to the calling thread.
 pub fn take_lane(image: u64) -> Option<&'static Lane> {
     let channel = channel().filter(|_| image != OUTSIDE)?;
     // SAFETY: takes nothing.
@@ -154,7 +155,7 @@ pub fn take_lane(image: u64) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// A lane will not be written to any more.
+/// Marks a lane that is not written to any more.
 pub fn end_lane(lane: &Lane, from: u32) {
     let _ = lane
         .state
@@ -171,7 +172,7 @@ extern "C" fn thread_ends(lane: *mut c_void) {
     }
 }
 
-/// Waits until a lane has room; false: nobody reads it.
+/// Waits until a lane has room; false if nothing reads it.
 pub fn wait_for_room(channel: &Channel, lane: &Lane) -> bool {
     let nap = libc::timespec {
         tv_sec: 0,
@@ -195,13 +196,13 @@ pub fn wait_for_room(channel: &Channel, lane: &Lane) -> bool {
     true
 }
 
-/// Nothing is recorded any more, in any process.
+/// Stops recording in all processes.
 fn stop(header: &Header) {
     header.calls.store(0, Ordering::Relaxed);
     header.mean_bytes.store(0, Ordering::Relaxed);
 }
 
-/// Counts an event that is lost.
+/// Counts a lost event.
 pub fn lose(channel: &Channel, kind: usize) {
     if let Some(lost) = channel.header.lost.get(kind) {
         lost.fetch_add(1, Ordering::Relaxed);

@@ -28,7 +28,7 @@ pub struct SegmentBuilder {
     blocks: Vec<Block>,
     rows: u64,
     dictionaries: BTreeMap<String, Vec<String>>,
-    /// Texts that belong to the next batch that is added.
+    /// Texts to be added with the next batch.
     new: BTreeMap<String, Vec<String>>,
 }
 
