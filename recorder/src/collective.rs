@@ -11,7 +11,7 @@ use crate::names::Name;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 
-/// Category of the row of `bricks` that a collective is.
+/// Category of a collective's row in `bricks`.
 const CATEGORY: &str = "communication";
 
 /// An open call of a collective, or of a send or receive: a row of `bricks` and one of `collectives`. Recorded when
@@ -21,7 +21,7 @@ pub struct CollectiveGuard<'r> {
     /// `None` once it has ended.
     brick: Option<BrickGuard<'r>>,
     recorder: &'r Recorder,
-    /// `None`: nothing is recorded.
+    /// `None` if nothing is recorded.
     stated: Option<Box<Collective>>,
 }
 
