@@ -32,7 +32,7 @@ use trueno_format::record::{Context, Record, device_timing, extension, kind, pai
 use trueno_format::schema::TableId;
 use trueno_format::{Launch, PtxHash, TileLevel};
 
-/// Some microseconds: readings that far apart are not of one moment.
+/// Readings this many ticks apart, some microseconds, are not from the same moment.
 const CLOSE_TICKS: u64 = 10_000;
 const MAX_TRIES: u32 = 4;
 
@@ -40,7 +40,7 @@ const MAX_TRIES: u32 = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     ticks: u64,
-    /// 0: the clocks were not read.
+    /// 0 if the clocks were not read.
     monotonic_ns: u64,
 }
 
@@ -130,7 +130,7 @@ impl BrickPlace {
     }
 }
 
-/// Closes a row that was open for a moment.
+/// Closes a row that was reopened.
 struct Reopened<'r> {
     rec: &'r Recorder,
     seq: Option<u32>,
@@ -189,7 +189,7 @@ impl From<Site> for Name {
     }
 }
 
-/// Without a place.
+/// Without a source location.
 impl From<Name> for Site {
     fn from(name: Name) -> Self {
         Self(name)
@@ -241,11 +241,11 @@ impl Brick {
 /// Meaning of a kernel's times.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelTimes {
-    /// Those of the work, as the host read or the program states them.
+    /// Times of the work, as read by the host or stated by the program.
     Host,
-    /// The work lies between them.
+    /// The work is somewhere between these times.
     Bound,
-    /// Only the launch: the row is not valid, for this reason.
+    /// Times of the launch only. The row is not valid, for this reason.
     Launch(&'static str),
 }
 

@@ -75,7 +75,7 @@ impl Drop for TileGuard<'_> {
     }
 }
 
-/// Ends a tile, whatever has to be done for it.
+/// Ends a tile of any kind.
 #[cold]
 #[inline(never)]
 fn close(

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueno_recorder::{Error, PerfEvent, Recorder, run_json::Perf};
 use trueno_testing::{Cell, Table, folder, run_json, table};
 
-/// Tests that fork, or count descriptors, run one at a time.
+/// Tests that fork or count descriptors run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -19,7 +19,7 @@ fn perf_of(path: &Path) -> Perf {
     run_json(path).recorder.perf.unwrap()
 }
 
-/// Descriptors of perf events that this process has open.
+/// Number of open descriptors of perf events in this process.
 fn open_events() -> usize {
     let links = fs::read_dir("/proc/self/fd").unwrap();
     links

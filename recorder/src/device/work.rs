@@ -25,7 +25,7 @@ pub(crate) struct DeviceWork {
     pub(super) number: u32,
     mode: SyncMode,
     pub(super) shared: Arc<SessionState>,
-    /// A bit for every table that is recorded.
+    /// A bit for each recorded table.
     tables: u32,
     /// The host's clocks some milliseconds before the run began.
     pub(super) earlier: ClockReading,
@@ -93,7 +93,7 @@ impl DeviceWork {
         self.tables & table.bit() != 0
     }
 
-    /// Never with a lock held or a lane borrowed: what a device does here is not ours.
+    /// Must not be called with a lock held or a lane borrowed, because the device's code is not ours.
     pub(super) fn ask<T>(&self, question: impl FnOnce(&dyn Device) -> T) -> Option<T> {
         let answer = catch_unwind(AssertUnwindSafe(|| question(&*self.device)));
         if answer.is_err() {
@@ -102,7 +102,7 @@ impl DeviceWork {
         answer.ok()
     }
 
-    /// A mark on a stream, where rows will be made of it.
+    /// Puts a mark on a stream if rows of that table are recorded.
     pub(super) fn mark(&self, table: TableId, stream: u32) -> Option<u64> {
         if !self.records(table) || self.pending().timeline.is_none() {
             return None;
@@ -227,7 +227,7 @@ impl DeviceWork {
         }
     }
 
-    /// Runs `work` on the calling thread's lane; `None`, and the row counted, where it has none.
+    /// Runs `work` on the calling thread's lane. `None` if it has none; the row is then counted as dropped.
     pub(super) fn on_lane<T>(
         &self,
         table: TableId,

@@ -6,7 +6,6 @@ use crate::owned_span::OwnedSpan;
 use crate::span_id::SpanId;
 use trueno_format::record::kind;
 
-/// Data of a span, for one recorder.
 pub(super) struct Described {
     /// Number of the recorder.
     pub recorder: u64,

@@ -6,11 +6,11 @@
 use std::cell::Cell;
 
 thread_local! {
-    /// The device that it is of, by address, and the mark.
+    /// The device by address, and the mark.
     static OFFERED: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
 }
 
-/// Runs `ask`, which may ask `device` for a mark; returns whether it took the one that is offered.
+/// Runs `ask`, which may request a mark from `device`. Returns whether it took the offered one.
 pub(crate) fn offer<D>(device: &D, mark: u64, ask: impl FnOnce()) -> bool {
     OFFERED.set(Some((address(device), mark)));
     ask();
