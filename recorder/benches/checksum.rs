@@ -60,7 +60,6 @@ fn compare<T: Element>(name: &str, words: &[u64], data: &[T]) {
     );
 }
 
-/// Time to go through [`TURN_BYTES`].
 fn seconds(bytes: usize, mut work: impl FnMut() -> u64) -> f64 {
     let start = Instant::now();
     for _ in 0..TURN_BYTES / bytes {

@@ -233,7 +233,6 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// User and system time of the process so far.
 fn cpu_ns() -> f64 {
     // SAFETY: all zeros is a valid value of this struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };

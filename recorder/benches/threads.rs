@@ -65,7 +65,6 @@ fn ten_rows(rec: &Recorder) {
     }
 }
 
-/// The same work each time, whatever else runs.
 fn work(rounds: u64) {
     let mut state = 1_u64;
     for _ in 0..rounds {

@@ -132,7 +132,6 @@ fn block(rec: &Recorder) -> f64 {
     times_ns[times_ns.len() / 2]
 }
 
-/// Reads everything until the run ends.
 fn watch(run: &Path) {
     let mut observer = Observer::new(run);
     let mut events = 0_u64;
@@ -148,7 +147,6 @@ fn signal(child: &Child, signal: i32) {
     unsafe { libc::kill(child.id() as i32, signal) };
 }
 
-/// CPU seconds of a process.
 fn cpu(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);

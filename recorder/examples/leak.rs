@@ -19,7 +19,6 @@ use trueno_recorder::{Overflow, Recorder, Source};
 static MEMORY: Recording<System> = Recording(System);
 
 const REQUESTS: u64 = 400;
-/// Capacity of the cache.
 const CACHED: u64 = 50;
 
 struct Server {

@@ -11,7 +11,6 @@ use crate::span_id::SpanId;
 use trueno_format::record::{Record, attribute_type, kind, row_id};
 use trueno_format::schema::TableId;
 
-/// Texts of attributes and of the arguments of instants.
 pub(crate) static TEXTS: LimitedTexts = LimitedTexts::new();
 
 /// Type of a text that is not stored.

@@ -185,7 +185,6 @@ impl Drop for BrickGuard<'_> {
     }
 }
 
-/// Ends a row of any kind.
 #[cold]
 #[inline(never)]
 fn close(

@@ -56,7 +56,6 @@ pub use strided::Strided;
 
 /// Block size: hash and statistics both read a block while it is in the L1 cache.
 const BLOCK_BYTES: usize = 8192;
-/// Number of elements that the FNV hash covers.
 const FNV_ELEMENTS: usize = 64;
 
 /// Identity of a tensor's content; one row of `checksums`.

@@ -11,7 +11,6 @@ use crate::names::Name;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 
-/// Category of a collective's row in `bricks`.
 const CATEGORY: &str = "communication";
 
 /// An open call of a collective, or of a send or receive: a row of `bricks` and one of `collectives`. Recorded when

@@ -130,7 +130,6 @@ impl BrickPlace {
     }
 }
 
-/// Closes a row that was reopened.
 struct Reopened<'r> {
     rec: &'r Recorder,
     seq: Option<u32>,

@@ -125,7 +125,6 @@ fn free_node() -> &'static Node {
     }
 }
 
-/// Runs in the child.
 extern "C" fn turn_off() {
     crate::names::forked();
     #[cfg(feature = "alloc")]

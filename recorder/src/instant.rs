@@ -94,7 +94,6 @@ impl Recorder {
     }
 }
 
-/// Arguments of an instant as a JSON object.
 #[derive(Default)]
 pub(crate) struct Arguments {
     /// Without the final brace.

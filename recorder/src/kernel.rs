@@ -111,7 +111,6 @@ impl Drop for KernelGuard<'_> {
     }
 }
 
-/// Ends a kernel of any kind.
 #[inline(never)]
 fn close(
     of: (*mut Lane, &Recorder),

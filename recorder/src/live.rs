@@ -20,7 +20,6 @@ use trueno_format::schema::TABLES;
 
 use crate::lock::lock;
 
-/// The folder `live/` while recording.
 pub(crate) struct Live {
     /// `None` if nothing is kept on disk.
     folders: Option<Folders>,
@@ -35,7 +34,6 @@ pub(crate) struct RingBlock {
     memory: Arc<Mapping>,
     capacity: usize,
     first: u32,
-    /// Numbers of rings that do not exist yet.
     numbers: Range<u32>,
 }
 

@@ -163,7 +163,6 @@ impl Recorder {
         }
     }
 
-    /// The device, while the run is not ended.
     #[cold]
     pub(crate) fn device(&self) -> Option<&DeviceWork> {
         self.inner.device.as_ref()
@@ -201,7 +200,6 @@ impl Recorder {
         self.shared().counts.late.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an event of a thread without a ring.
     #[cold]
     pub(crate) fn no_ring(&self, table: TableId) {
         self.shared().counts.no_ring(table, 1);

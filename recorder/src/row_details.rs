@@ -52,7 +52,6 @@ impl Work {
     }
 }
 
-/// Names of a row other than its own, and its signature.
 #[derive(Clone, Copy)]
 pub(crate) struct Labels {
     pub backend: Name,

@@ -14,7 +14,6 @@ use crate::names::{LimitedTexts, MAX_TEXT_BYTES};
 use crate::reentrancy::ReentrancyGuard;
 
 static TEXTS: LimitedTexts = LimitedTexts::new();
-/// Number of signatures that a thread caches.
 const REMEMBERED: usize = 64;
 
 /// One operand of an operator: its dimensions, the type of its elements, and strides where they are not those of the

@@ -40,13 +40,11 @@ pub(crate) type Words<'r> = (
     (u64, u64),
 );
 
-/// A row's name, and the source location where it begins.
 pub(crate) type NamePlace = (Name, &'static Location<'static>);
 
 /// Bit next to a sequence number: the lane has details of the row.
 const HAS_DETAILS: u64 = 1 << 32;
 
-/// A row that a guard keeps open.
 pub(crate) struct OpenRow<'r> {
     pub span: Span<'r>,
     pub subject: Subject,

@@ -66,7 +66,6 @@ impl ThreadInfo {
     }
 }
 
-/// A thread's ring on its way to the writer.
 pub(crate) struct Arrival {
     pub thread: Arc<ThreadInfo>,
     pub ring: Arc<Ring>,
@@ -78,7 +77,6 @@ pub(crate) struct ThreadRegistry {
     pub arrivals: Mutex<Vec<Arrival>>,
     /// Threads that may still record.
     pub recording: Mutex<BTreeMap<u32, Arc<ThreadInfo>>>,
-    /// Drops of threads that have ended.
     ended_dropped: RowCounters,
     ended_dropped_names: Mutex<NamedRows>,
     /// Rings of threads that were still running when the run ended.

@@ -12,7 +12,6 @@ use crate::session_state::SessionState;
 /// Number of recently used lanes that a thread caches, by recorder number modulo this.
 const CACHE: usize = 4;
 
-/// The number of a recorder, and the calling thread's lane in it.
 type Slot = Cell<(u64, NonNull<Lane>)>;
 
 thread_local! {
@@ -52,7 +51,6 @@ pub(crate) fn latest(number: u64) -> Option<NonNull<Lane>> {
     (of == number).then_some(lane)
 }
 
-/// Frees the calling thread's lanes of recorders that have ended.
 #[cfg(feature = "perf")]
 pub(crate) fn forget_finished() {
     // Err: the thread is ending and its lanes are gone. Borrowed: they are being looked through.

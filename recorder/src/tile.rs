@@ -75,7 +75,6 @@ impl Drop for TileGuard<'_> {
     }
 }
 
-/// Ends a tile of any kind.
 #[cold]
 #[inline(never)]
 fn close(

@@ -70,7 +70,6 @@ pub(super) struct Writer {
     next_pair: Instant,
     /// Rows of `threads` for threads that have ended.
     ended: Vec<LoggedThread>,
-    /// Kernel sources that were stored, with their names.
     sources: HashSet<(u64, String)>,
 }
 
@@ -269,7 +268,6 @@ impl Tables {
         self.count();
     }
 
-    /// Publishes the number of rows.
     fn count(&self) {
         for (number, table) in self.tables.iter().enumerate() {
             let rows = table.written.rows + table.waiting() as u64;

@@ -77,12 +77,10 @@ fn with_sizes<'a>(rows: &'a [Row], sizes: &'a [i128]) -> impl Iterator<Item = &'
 /// State after applying rows one by one.
 #[derive(Debug, Default)]
 struct Replayed {
-    /// Live at the end.
     live: BTreeMap<i128, Row>,
     /// Rows that contradict earlier ones: an allocation where a block is live, or a free of a different block.
     /// Each means that a row between is lost, or see [`TOO_FAST`].
     contradictions: u64,
-    /// Freed without an allocation.
     not_taken: u64,
 }
 
@@ -317,7 +315,6 @@ fn what_finds_no_room_is_counted() {
     assert!(found.rows + found.dropped >= 200_000, "{found:?}");
 }
 
-/// Refuses larger allocations.
 struct Full;
 
 // SAFETY: hands blocks of the system through.

@@ -11,7 +11,6 @@ use stepping::Counts;
 
 /// Spans of the shorter of two runs. Few enough to fit in a ring that is never drained.
 const SPANS: u64 = 100;
-/// Spans before counting starts.
 const WARM_SPANS: u64 = 40_000;
 /// Like `SPANS`, for the writer, whose batches have a constant part.
 const WRITER_SPANS: u64 = 1024;

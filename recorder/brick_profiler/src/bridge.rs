@@ -87,7 +87,6 @@ pub fn record(profiler: &BrickProfiler, rec: &Recorder) -> Bridged {
     bridged
 }
 
-/// Sum over nodes of one kind and name.
 #[derive(Default)]
 struct NodeSum {
     calls: u64,
@@ -242,7 +241,6 @@ impl Sums<'_> {
         count
     }
 
-    /// Writes facts of the profiler into `run.json`.
     fn facts(&self, profiler: &BrickProfiler, bridged: &Bridged) {
         let value = |key: &str, value: String| {
             self.rec.value(format!("brick_profiler.{key}"), value);

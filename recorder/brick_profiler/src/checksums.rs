@@ -93,7 +93,6 @@ fn fnv1a(data: &[f32]) -> u64 {
     })
 }
 
-/// Fingerprints since the last reset.
 #[derive(Debug, Default)]
 pub(crate) struct Checksums {
     kept: Vec<KernelChecksum>,

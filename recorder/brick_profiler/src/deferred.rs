@@ -12,7 +12,6 @@ use crate::profiler::BrickProfiler;
 const MAX_PENDING: usize = 1 << 16;
 const BEFORE_IT_BEGAN: &str = "finalized with a time before its launch";
 
-/// Work that waits for [`BrickProfiler::finalize`].
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     pending: Vec<Launch>,

@@ -39,9 +39,7 @@ pub struct ExecutionGraph {
     edges: Vec<ExecutionEdge>,
     facts: Vec<NodeFacts>,
     names: HashMap<String, ExecutionNodeId>,
-    /// Nodes beyond [`MAX_NODES`].
     unkept: u32,
-    /// Edges whose source or destination does not exist.
     refused_edges: usize,
     scopes: Vec<Scope>,
     /// The brick recorded last in this scope. It contains the kernels that follow.
@@ -74,7 +72,6 @@ pub(crate) struct StoppedBrick {
 /// Facts of a node that the program did not state.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
-    /// The node that contains it.
     parent: Option<ExecutionNodeId>,
     /// True if it was recorded where it ran, so it comes after the node before it in its scope.
     is_in_order: bool,

@@ -19,7 +19,6 @@ use crate::tiles::Tiles;
 pub struct BrickProfiler {
     pub(super) rec: Recorder,
     pub(super) bricks: [BrickStats; BrickId::COUNT],
-    /// Bricks that are not among the known ones.
     pub(super) dynamic: HashMap<String, BrickStats>,
     pub(super) deferred: Deferred,
     pub(super) graph: ExecutionGraph,

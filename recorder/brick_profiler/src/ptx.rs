@@ -11,9 +11,7 @@ static KNOWN: LazyLock<Mutex<HashMap<u64, KnownSource>>> = LazyLock::new(Mutex::
 
 #[derive(Clone, Debug)]
 struct KnownSource {
-    /// Hash in the name of its file.
     hash: PtxHash,
-    /// Name and text of a registered source.
     registered: Option<(Arc<str>, Arc<str>)>,
 }
 
@@ -112,7 +110,6 @@ impl PtxRegistry {
 /// Sources of the kernels of one run, by the original's hash.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Sources that are in the run.
     kept: HashSet<u64>,
     /// Named by kernels, but not in the run yet; true if named by the program's own hash.
     missing: BTreeMap<u64, bool>,

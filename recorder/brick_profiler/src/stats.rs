@@ -187,7 +187,6 @@ impl BrickStats {
         self.bottleneck
     }
 
-    /// Number of samples with a duration.
     pub(super) fn timed(&self) -> u64 {
         self.count - self.bound.min(self.count)
     }

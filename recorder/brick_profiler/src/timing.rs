@@ -137,7 +137,6 @@ impl BrickProfiler {
         Some((known, name, elapsed_ns))
     }
 
-    /// The interval of the last `ns` nanoseconds.
     pub(super) fn last(&self, ns: u64) -> (Moment, Moment) {
         let end = clock::now(&self.rec);
         let start = end.at(end.monotonic_ns().saturating_sub(ns), self.made);

@@ -25,7 +25,6 @@ use trueno_format::regular_file;
 use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, resealed};
 use trueno_format::schema::FORMAT_MAJOR;
 
-/// `joined.tool` of ceilings.
 const TOOL: &str = "trueno-record peaks";
 /// Suffix of the hidden folder beside the run.
 const STAGE: &str = "peaks";
@@ -173,7 +172,6 @@ impl Attachment {
         })
     }
 
-    /// The old `run.json`, with all its fields, plus the ceilings.
     fn run_json(
         &self,
         measured: &CpuCeilings,

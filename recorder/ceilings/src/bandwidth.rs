@@ -18,7 +18,6 @@ use super::memory::{LARGE_PAGE_BYTES, Memory};
 
 /// Array sizes are multiples of this: the largest block of a loop.
 pub(super) const BLOCK_MULTIPLE: usize = 1024;
-/// The factor of `triad`.
 const FACTOR: f64 = 0.5;
 /// Offset of array `k` from the start of a page, divided by `k`: a store and a load whose
 /// addresses agree in their lower 12 bits would hinder each other.
@@ -27,9 +26,7 @@ const SHIFT_BYTES: usize = 1344;
 /// Access pattern of a loop; the bytes counted are those the loop asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// `sum += b[i]`
     Read,
-    /// `a[i] = b[i]`
     Copy,
     /// `a[i] = b[i]` with non-temporal stores.
     CopyStreaming,
@@ -65,13 +62,10 @@ struct Place {
     a: *mut u8,
     b: *const u8,
     c: *const u8,
-    /// Bytes of each array.
     bytes: usize,
-    /// Offset of the next block in each.
     at: usize,
 }
 
-/// One loop of one instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mover {
     pub operation: Operation,
@@ -110,10 +104,8 @@ impl Mover {
     }
 }
 
-/// A mover and the part of its thread's memory that it covers.
 pub(super) struct Moving {
     mover: Mover,
-    /// Bytes of each array.
     bytes: usize,
     /// Blocks to process before a visit, to evict another working set from the caches.
     before: u64,
@@ -220,7 +212,6 @@ impl Moving {
         sum
     }
 
-    /// Offset of array `k` from the first one.
     fn start(&self, array: usize) -> usize {
         array * (self.bytes.next_multiple_of(4096) + SHIFT_BYTES)
     }

@@ -58,7 +58,6 @@ pub(super) fn reached(found: &Found) -> Option<f64> {
     is_known.then_some(whole(reached))
 }
 
-/// A chain of dependent additions.
 #[derive(Default)]
 pub(super) struct Chain {
     sum: u64,

@@ -20,7 +20,6 @@ mod x86;
 const ACCUMULATOR_BYTES: usize = 16 * 64;
 const OPERAND_BYTES: usize = 64;
 
-/// Element type of a loop's lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
     F32,
@@ -54,7 +53,6 @@ impl Lanes {
     }
 }
 
-/// One loop of one instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
     /// Column `level`.
@@ -65,7 +63,6 @@ pub(super) struct Loop {
     /// Bytes of a register that are used.
     width_bytes: usize,
     accumulators: usize,
-    /// True if this processor has the instructions.
     is_there: fn() -> bool,
     /// Runs `rounds` rounds of [`STEPS`] on every accumulator.
     ///

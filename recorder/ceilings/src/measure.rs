@@ -137,12 +137,10 @@ fn memories(rows: &mut [Row]) -> Vec<Memory> {
     memories
 }
 
-/// A step and its progress.
 struct Row {
     step: Step,
     visited: Visited,
     found: Found,
-    /// Why measuring it stopped.
     failed: Option<String>,
 }
 

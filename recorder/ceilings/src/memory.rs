@@ -12,7 +12,6 @@ pub(super) const LARGE_PAGE_BYTES: usize = 2 << 20;
 pub(super) struct Memory {
     mapped: NonNull<u8>,
     mapped_bytes: usize,
-    /// Offset of the first large page.
     offset: usize,
     bytes: usize,
 }

@@ -32,7 +32,6 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Repetitions per moment.
     pub(super) fn at_once(&self) -> u32 {
         self.repetitions.clamp(1, 8)
     }
@@ -42,7 +41,6 @@ impl Effort {
     }
 }
 
-/// Rates of one ceiling, moment by moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     rates: Vec<f64>,
@@ -140,7 +138,6 @@ pub(super) fn millionths(share: f64) -> f64 {
     (share * 1e6).round() / 1e6
 }
 
-/// Interpolates linearly between two values.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at * (sorted.len() - 1) as f64;
     let (low, high) = (place.floor() as usize, place.ceil() as usize);

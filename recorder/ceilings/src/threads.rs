@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use super::memory::Memory;
 
-/// Work that one thread repeats.
 pub(super) trait Work: Send {
     /// Called before each visit, on the thread that will run it.
     fn prepare(&mut self, _memory: &mut Memory) {}
@@ -25,7 +24,6 @@ pub(super) trait Work: Send {
 /// Work of one measurement, one item per thread, and its state so far.
 pub(super) struct Visited {
     works: Vec<Box<dyn Work>>,
-    /// Number of rounds that takes long enough.
     rounds: u64,
 }
 
@@ -186,7 +184,6 @@ fn serve(
 struct Shared {
     threads: usize,
     times: Mutex<Vec<Option<(Instant, Instant)>>>,
-    /// Arrivals at all barriers so far.
     arrived: AtomicUsize,
     given_up: AtomicBool,
     rates: Mutex<Vec<f64>>,
@@ -233,7 +230,6 @@ fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()
 struct Spent {
     /// Time from the first start to the last end.
     together: f64,
-    /// Time of the fastest thread.
     shortest: f64,
 }
 

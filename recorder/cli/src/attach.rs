@@ -17,7 +17,6 @@ pub struct Process {
     pub is_stopped: bool,
 }
 
-/// How a process is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     Tracing,

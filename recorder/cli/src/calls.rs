@@ -107,7 +107,6 @@ fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Fa
     }
 }
 
-/// The program did not start, so there is no run.
 fn not_started(error: Error, output: &Output) -> Failure {
     match error {
         Error::NotStarted { program, error } => {

@@ -2,7 +2,6 @@
 
 use trueno_cupti::driver::{self, Listed};
 
-/// Facts about the driver.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Driver {
     pub path: Option<String>,

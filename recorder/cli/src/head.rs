@@ -15,7 +15,6 @@ use trueno_format::run_writer::RunWriter;
 use crate::Failure;
 use crate::run::hint;
 
-/// Facts of a run before its program begins.
 pub fn head(command: &[OsString], process: i32) -> RunJson {
     let words = command
         .iter()
@@ -76,7 +75,6 @@ impl Output {
         Ok(run)
     }
 
-    /// Where the run is now.
     pub fn path(&self) -> PathBuf {
         let folder = self.folder.get();
         folder.map_or_else(|| self.path.clone(), |folder| path_of(folder, &self.path))

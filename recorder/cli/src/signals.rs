@@ -45,7 +45,6 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Sets the program that signals are forwarded to.
 pub fn child(pid: u32) {
     CHILD.store(pid as i32, Ordering::Release);
 }

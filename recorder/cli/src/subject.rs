@@ -31,7 +31,6 @@ pub struct Target {
 pub enum Way<'a> {
     Start(&'a [OsString]),
     Attach(Target),
-    /// The program ended before the recording began.
     Over(Option<ExitStatus>),
 }
 
@@ -128,7 +127,6 @@ pub fn say_end(window: &Window, goes_on: bool) {
     }
 }
 
-/// Warns that processes are missing.
 pub fn say_processes(selection: &Selection, processes: u64, left_out: u64) {
     if let Selection::Named(name) = selection
         && processes == 0

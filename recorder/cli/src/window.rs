@@ -7,7 +7,6 @@ use trueno_processes::{Ended, ProcessEnd};
 
 use crate::{Failure, signals};
 
-/// Delay and length of a recording.
 #[derive(Debug, Default)]
 pub struct Window {
     pub delay: Option<Duration>,
@@ -26,7 +25,6 @@ impl Window {
         }
     }
 
-    /// True if the recording may end before the program.
     pub fn ends(&self) -> bool {
         self.duration.is_some() || self.can_be_asked
     }

@@ -30,7 +30,6 @@ pub fn wrapped(text: &str) -> String {
     out
 }
 
-/// Words of a line, with their offsets.
 fn pieces(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let words = line.split(' ').scan(0, |at, word| {
         let here = *at;

@@ -86,7 +86,6 @@ fn assert_whole(run: &Path) {
     assert_eq!(said, counts);
 }
 
-/// Asserts that there is nothing beside the run.
 fn assert_alone(run: &Path) {
     let there = fs::read_dir(run.parent().unwrap()).unwrap();
     let names: Vec<_> = there.map(|entry| entry.unwrap().file_name()).collect();

@@ -37,7 +37,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the checks and returns the number that failed.
 fn checks(device: &Device) -> Result<u32, DriverError> {
     let rec = Recorder::disabled();
     let checksums = Checksums::new(&rec, device)?;
@@ -180,7 +179,6 @@ fn is_as_on_the_host<T: Element>(
     Ok(found == fingerprint(data))
 }
 
-/// Fingerprint of f32 values with a manual launch.
 fn in_shape(
     context: &Context,
     there: &Buffer,

@@ -15,7 +15,6 @@ use crate::driver;
 /// Time of the first anchor. Not 0, because events may be slightly earlier.
 const ORIGIN_NS: u64 = 1_000_000_000;
 
-/// An event whose time is known or will be.
 pub(crate) struct Anchor {
     event: CudaEvent,
     time_ns: OnceLock<u64>,

@@ -19,7 +19,6 @@ use crate::symbols;
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     events: Events,
-    /// Streams, indexed by their number.
     streams: RwLock<Vec<Arc<CudaStream>>>,
     name: String,
     driver: Option<i32>,

@@ -43,7 +43,6 @@ impl Error {
     }
 }
 
-/// The driver's message for a code.
 pub(crate) fn words(error: &cudarc::driver::DriverError) -> String {
     let code = error.0 as u32;
     match error.error_string() {

@@ -23,7 +23,6 @@ const FAR_MS: f32 = 1000.0;
 /// Limit on events kept for reuse.
 const POOL: usize = 4096;
 
-/// An event, and the latest anchor before it.
 #[derive(Clone)]
 struct Mark {
     event: Arc<CudaEvent>,
@@ -39,7 +38,6 @@ struct State {
     pool: Vec<Arc<CudaEvent>>,
 }
 
-/// Marks of one context.
 pub(crate) struct Events {
     context: Arc<CudaContext>,
     /// Used for anchors only; no work of the program goes through it.

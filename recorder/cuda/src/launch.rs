@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::module::Kernel;
 use crate::stream::Stream;
 
-/// What the program states about a launch.
 #[derive(Clone, Copy, Default)]
 struct Stated {
     elements: Option<u64>,

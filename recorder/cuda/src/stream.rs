@@ -88,7 +88,6 @@ impl Stream {
         }
     }
 
-    /// Opens a row of `kernels` on this stream.
     #[track_caller]
     pub(crate) fn open(&self, name: impl Into<Name>) -> LaunchGuard<'_> {
         let mut guard = self.cuda.rec.launch(name, self.cuda.number(), self.number);

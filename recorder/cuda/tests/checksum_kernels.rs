@@ -13,7 +13,6 @@ use trueno_recorder_cuda::checksum::{
 static DENSE: LazyLock<Module> = LazyLock::new(|| Module::parse(FINGERPRINT_PTX));
 static STRIDED: LazyLock<Module> = LazyLock::new(|| Module::parse(STRIDED_PTX));
 
-/// Launch shape of a kernel, and the position of its tensor.
 #[derive(Clone, Copy, Debug)]
 struct How {
     blocks: u32,
@@ -21,7 +20,6 @@ struct How {
     backwards: bool,
     /// Offset in elements from a multiple of 256 bytes.
     offset: u64,
-    /// Passes of `fold`, launched in the same shape.
     folds: u32,
 }
 
@@ -55,7 +53,6 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(8).map(word).collect()
 }
 
-/// The device's result: fingerprint and samples.
 fn on_device<T: Element>(
     data: &[T],
     elements: u64,

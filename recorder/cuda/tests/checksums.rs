@@ -52,7 +52,6 @@ fn rows(run: &Path) -> Vec<Vec<String>> {
     rows
 }
 
-/// Like `rows`, without the times.
 fn timeless(run: &Path) -> Vec<Vec<String>> {
     let time = trueno_format::schema::table("checksums")
         .unwrap()

@@ -36,10 +36,8 @@ pub enum NvmlError {
     NotLoaded(String),
     #[error("{LIBRARY} has no {0}")]
     NoFunction(String),
-    /// The library returned an error.
     #[error("{function}: NVML error {code}")]
     Refused { function: &'static str, code: i32 },
-    /// There is a driver, but no device.
     #[error("the NVIDIA driver has no device")]
     NoDevice,
 }

@@ -15,7 +15,6 @@ use crate::layout::{Field, layout};
 layout! {
     /// A kernel (`CUpti_ActivityKernel9` and later).
     Kernel of 176 {
-        /// Registers per thread.
         registers: u16 = 6,
         start: u64 = 16,
         end: u64 = 24,
@@ -25,7 +24,6 @@ layout! {
         grid_x: u32 = 52,
         grid_y: u32 = 56,
         grid_z: u32 = 60,
-        /// Threads per block.
         block_x: u32 = 64,
         block_y: u32 = 68,
         block_z: u32 = 72,
@@ -116,7 +114,6 @@ layout! {
 layout! {
     /// A call of the driver or the runtime (`CUpti_ActivityAPI`).
     Api of 40 {
-        /// Number of the function.
         callback: u32 = 4,
         start: u64 = 8,
         end: u64 = 16,

@@ -44,7 +44,6 @@ pub enum Stop {
         /// Offset in the buffer.
         offset: usize,
     },
-    /// The buffer ends inside a record.
     #[error("a record of kind {kind} at byte {offset} is cut")]
     Cut {
         kind: u32,

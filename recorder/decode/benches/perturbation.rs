@@ -27,7 +27,6 @@ const TARGET_PERCENT: f64 = 1.0;
 const PROMPT: usize = 16;
 const SEED: u64 = 1;
 
-/// A model, and how much of it runs.
 struct Size {
     name: &'static str,
     shape: Shape,

@@ -26,7 +26,6 @@ pub struct Head {
     positions: usize,
 }
 
-/// The new positions of one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub start: usize,
@@ -100,7 +99,6 @@ impl Head {
         kernels.copied(3 * step.rows * self.head_dim);
     }
 
-    /// The head's output, `rows x head_dim`.
     pub fn out(&self) -> &[f32] {
         &self.out
     }

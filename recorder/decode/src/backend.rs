@@ -27,7 +27,6 @@
 //! `scalar` means the library's scalar code as compiled for this target; the
 //! compiler is free to use the target's baseline instructions for it.
 
-/// An instruction set of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// No SIMD in the source.

@@ -75,7 +75,6 @@ struct Block {
     kc: usize,
     n0: usize,
     nc: usize,
-    /// Columns of the whole output.
     n: usize,
     depth: usize,
     col: usize,

@@ -2,7 +2,6 @@
 
 use trueno_recorder::{BrickId, Name};
 
-/// One kind of work in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brick {
     /// Lookup of token rows.
@@ -28,9 +27,7 @@ pub enum Brick {
     Activation,
     /// Projection back to the residual stream.
     DownProjection,
-    /// Scores of all tokens.
     LmHead,
-    /// Draws the next token.
     Sampling,
 }
 

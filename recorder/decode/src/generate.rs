@@ -16,9 +16,7 @@ use trueno_recorder::Source;
 pub struct Plan {
     /// Its `positions` must hold the prompt and all tokens.
     pub shape: Shape,
-    /// Seed of weights, prompt and draws.
     pub seed: u64,
-    /// Number of tokens in the prompt.
     pub prompt: usize,
     pub tokens: usize,
     /// Number of threads that share the heads.

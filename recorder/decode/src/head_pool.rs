@@ -115,7 +115,6 @@ impl Worker {
         Ok(Worker { orders, reports })
     }
 
-    /// Waits for the next head of this worker.
     fn join(&self, probe: &Probe) -> Head {
         let report = || {
             self.reports

@@ -12,9 +12,7 @@ pub enum Kernel {
     Dot,
     Max,
     Sum,
-    /// Vector times scalar.
     Scale,
-    /// Vector minus scalar.
     Shift,
     Add,
     Mul,
@@ -59,7 +57,6 @@ impl Kernel {
     }
 }
 
-/// Interned names.
 pub struct KernelNames {
     kernels: [Name; Kernel::ALL.len()],
     backends: [Name; Backend::ALL.len()],

@@ -11,7 +11,6 @@ use super::rope::{Rope, Spare};
 use super::weights::{LayerWeights, Shape, Weights};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Weights, caches and buffers of one sequence.
 pub struct Model<'a> {
     shape: Shape,
     weights: &'a Weights,

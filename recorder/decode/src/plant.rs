@@ -10,7 +10,6 @@ const FIRST: usize = 64;
 pub enum Kind {
     /// The element becomes 5 % larger.
     Error,
-    /// The element becomes NaN.
     Nan,
 }
 

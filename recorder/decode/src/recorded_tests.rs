@@ -254,7 +254,6 @@ fn workers_are_joined_by_waits_that_end_after_the_tasks() {
     assert!(!run.join("kernels").exists() && !run.join("tiles").exists());
 }
 
-/// Ends of the waits, by id.
 fn syncs(run: &Path) -> HashMap<u64, i64> {
     let reader =
         FileReader::try_new(File::open(run.join("syncs/000000.arrow")).unwrap(), None).unwrap();

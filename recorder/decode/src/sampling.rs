@@ -25,7 +25,6 @@ impl Sampler {
         }
     }
 
-    /// Draws the token after `position`.
     pub fn draw(&mut self, probe: &Probe, logits: &[f32], position: usize) -> usize {
         let target = self.random.unit();
         let Sampler {

@@ -64,7 +64,6 @@ impl Columns {
         self.origin = origin;
     }
 
-    /// The origin of the rows that follow.
     #[inline]
     pub(crate) fn origin(&self) -> RowOrigin {
         self.origin
@@ -75,7 +74,6 @@ impl Columns {
         self.waiting.origin_of(row)
     }
 
-    /// Number of rows that still fit.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         BATCH_ROWS - self.rows

@@ -12,7 +12,6 @@ const SLOTS: usize = 64;
 /// Limit on the names listed per table in `run.json`.
 const LISTED: usize = 32;
 
-/// Rows of one name in one table.
 #[derive(Default)]
 #[repr(C)]
 struct Slot {

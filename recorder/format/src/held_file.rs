@@ -182,7 +182,6 @@ impl HeldFile {
     }
 }
 
-/// The error for a lost descriptor.
 pub(crate) fn closed() -> io::Error {
     io::Error::other("the program has closed its descriptor, which it did not open")
 }

@@ -36,7 +36,6 @@ use shared_pages::SharedPages;
 
 /// Limit on knots of the timeline; events older than all of them are ignored.
 const MAX_KNOTS: usize = 256;
-/// Limit on the stored bytes of a name.
 const MAX_NAME_BYTES: usize = 256;
 /// Numbers of names from here on are treated as damage.
 const MAX_NAMES: u32 = 1 << 24;
@@ -83,7 +82,6 @@ pub struct Observer {
     /// By the number of the first ring in each.
     files: BTreeMap<u32, Arc<SharedPages>>,
     rings: BTreeMap<u32, ObservedRing>,
-    /// Numbers of rings whose files exist.
     there: HashSet<u32>,
     counts: Option<SharedPages>,
     names: Vec<Option<Arc<str>>>,
@@ -167,7 +165,6 @@ impl Observer {
         look
     }
 
-    /// Maps new rings.
     fn find_rings(&mut self) -> io::Result<()> {
         let mut there = HashSet::new();
         for entry in fs::read_dir(&self.live)? {

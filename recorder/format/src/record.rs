@@ -108,7 +108,6 @@ macro_rules! records {
                 }
             }
 
-            /// True if `name` is the name of the row.
             pub(crate) fn is_named(&self) -> bool {
                 match self.kind {
                     $($($(kind::$name => stringify!($named) == "named",)?)?)+

@@ -37,19 +37,16 @@ fn on_thread(thread: u32, seq: u32) -> Option<u64> {
     (seq != 0).then(|| row_id(thread, seq))
 }
 
-/// True if the record has the source location where it began.
 #[inline(always)]
 fn has_place(record: &Record) -> bool {
     record.name & SITE != 0
 }
 
-/// Name and source location of a record that has both.
 #[inline(always)]
 fn site(number: u32, texts: &mut dyn Texts) -> Site {
     texts.site_of(number).unwrap_or_default()
 }
 
-/// The extension of this kind in a group.
 fn find(group: &[Record], kind: u8) -> Option<&Record> {
     group[1..].iter().find(|record| record.kind == kind)
 }

@@ -28,7 +28,6 @@ pub struct TableWriter {
     columns: Option<Columns>,
     open: Option<OpenSegment>,
     next_number: u32,
-    /// One per text column.
     dictionaries: Vec<Dictionary>,
     /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
@@ -240,7 +239,6 @@ fn open_name(number: u32) -> String {
     open(&sealed_name(number))
 }
 
-/// Name of a segment until it is sealed.
 fn open(sealed: &str) -> String {
     format!("{sealed}.open")
 }

@@ -8,7 +8,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Fraction bits of a rate.
 const SHIFT: u32 = 40;
 /// An error is corrected over this time by bending the function.
 const CATCH_UP_NS: f64 = 1e9;
@@ -170,7 +169,6 @@ impl Timeline {
     }
 }
 
-/// Nanoseconds per tick between two pairs.
 fn rate(from: ClockReading, to: ClockReading) -> Option<f64> {
     let ticks = to.ticks.checked_sub(from.ticks)?;
     let ns = to.monotonic_ns.checked_sub(from.monotonic_ns)?;

@@ -59,7 +59,6 @@ fn provenance(column: &Column) -> &'static str {
     }
 }
 
-/// All tables, one line per column.
 fn schema() -> String {
     let mut lines = String::new();
     for table in TABLES {
@@ -180,7 +179,6 @@ fn a_version_only_adds_columns_that_may_be_null_at_the_end_of_tables() {
     }
 }
 
-/// The version that introduced each column.
 fn since() -> BTreeMap<String, u32> {
     let mut since = BTreeMap::new();
     for minor in 0..=FORMAT_MINOR {

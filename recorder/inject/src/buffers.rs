@@ -11,7 +11,6 @@ use crate::session::lock;
 /// over, so a kill loses at most that many, plus those whose work is still running.
 pub const BUFFER_BYTES: usize = 512 << 10;
 
-/// A buffer, by its address.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer(usize);
 
@@ -22,11 +21,9 @@ pub struct Full {
     pub valid_bytes: usize,
 }
 
-/// Free buffers, and buffers that wait to be read.
 #[derive(Debug, Default)]
 pub struct Pool {
     free: Mutex<Vec<Buffer>>,
-    /// Number of buffers that CUPTI has.
     lent: AtomicUsize,
     full: Mutex<Arrived>,
     arrived: Condvar,

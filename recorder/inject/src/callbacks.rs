@@ -36,7 +36,6 @@ unsafe impl Sync for Last {}
 static LAST: Last = Last(std::cell::UnsafeCell::new([0; LAST_BYTES]));
 static LAST_LENT: AtomicBool = AtomicBool::new(false);
 
-/// CUPTI requests a buffer.
 pub unsafe extern "C" fn buffer_requested(
     buffer: *mut *mut u8,
     bytes: *mut usize,
@@ -59,7 +58,6 @@ pub unsafe extern "C" fn buffer_requested(
     }
 }
 
-/// CUPTI returns a buffer.
 pub unsafe extern "C" fn buffer_completed(
     _context: *mut c_void,
     _stream: u32,
@@ -87,7 +85,6 @@ pub fn is_last(buffer: Buffer) -> bool {
     buffer.base() == LAST.0.get().cast::<u8>()
 }
 
-/// Allows the fallback buffer to be used again.
 pub fn last_is_back() {
     LAST_LENT.store(false, Ordering::Release);
 }

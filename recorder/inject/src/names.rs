@@ -21,7 +21,6 @@ impl Names {
         number
     }
 
-    /// Takes the entries that are new since the last call.
     pub fn take_new(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.new)
     }

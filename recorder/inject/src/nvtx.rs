@@ -16,7 +16,6 @@ use crate::session::{self, Session};
 
 pub use handlers::handle;
 
-/// Begins a range without a domain.
 pub fn push(session: &Session, text: &[u8]) {
     let what = attributes::Attributes {
         category: 0,
@@ -25,12 +24,10 @@ pub fn push(session: &Session, text: &[u8]) {
     handlers::push(session, 0, what);
 }
 
-/// Ends the innermost range without a domain.
 pub fn pop(session: &Session) {
     handlers::pop_in(session, 0);
 }
 
-/// Returns the table with that number.
 pub type GetExportTable = unsafe extern "C" fn(u32) -> *const c_void;
 
 type Function = unsafe extern "C" fn();

@@ -17,7 +17,6 @@ use crate::session::{Phase, Session, lock};
 use crate::timing_check::TimingCheck;
 use crate::{callbacks, flusher, graphs, names, shutdown};
 
-/// Interval between readings of the clocks.
 const CLOCKS: Duration = Duration::from_secs(1);
 /// A chunk of records is written once it reaches this size.
 const CHUNK_BYTES: usize = 4 << 20;

@@ -28,15 +28,12 @@ pub struct Session {
     pub settings: Settings,
     pub facts: Mutex<Facts>,
     pub cupti: OnceLock<Cupti>,
-    /// Sizes of CUPTI's records.
     pub sizes: OnceLock<Sizes>,
     pub contexts: Contexts,
     pub pool: Pool,
-    /// Encoded NVTX events that wait to be written.
     pub ranges: Mutex<Vec<u8>>,
     /// Texts of NVTX events, and of records once they are written.
     pub names: Mutex<Names>,
-    /// Threads that the program itself has named.
     pub named: Mutex<HashSet<u32>>,
     pub graphs: Graphs,
     /// Numbers of the driver functions that instantiate graphs.

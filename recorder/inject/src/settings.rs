@@ -38,7 +38,6 @@ pub struct Settings {
     pub folder: PathBuf,
     pub level: Level,
     pub flush: Duration,
-    /// True if graphs are recorded as a whole.
     pub whole_graphs: bool,
     pub rank: Option<u32>,
 }

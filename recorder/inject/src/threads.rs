@@ -9,7 +9,6 @@ thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The calling thread's id in the operating system.
 pub fn number() -> u32 {
     NUMBER.with(|known| {
         if known.get() == 0 {

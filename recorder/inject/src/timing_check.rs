@@ -3,7 +3,6 @@
 //! In long recordings of graphs CUPTI has been seen to lose its buffers on the device: from then on records have
 //! no times, or end before they start, and the device's memory fills up. Nothing says so but the records.
 
-/// Number of kernels that are checked together.
 const WINDOW: u32 = 4096;
 
 /// Kernels in the current window, and how many of them have no valid times.

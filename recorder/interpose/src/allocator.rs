@@ -76,7 +76,6 @@ unsafe impl Sync for Arena {}
 static ARENA: Arena = Arena(UnsafeCell::new([0; ARENA_BYTES]));
 static ARENA_USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Zeroed memory of the arena.
 fn from_arena(bytes: usize) -> Pointer {
     let whole = bytes.min(ARENA_BYTES).next_multiple_of(ALIGNMENT);
     let at = ARENA_USED.fetch_add(whole, Ordering::Relaxed);

@@ -18,7 +18,6 @@ pub const INTEGERS: usize = 16;
 /// Libraries outside the program's scope that call a function, each of which may mean a different one.
 const CALLERS: usize = 4;
 
-/// A function with a name of BLAS or LAPACK.
 pub struct Symbol {
     name: &'static CStr,
     routine: Routine,

@@ -30,7 +30,6 @@ const NAP_NS: libc::c_long = 100_000;
 #[unsafe(link_section = ".init_array")]
 static ATTACH: extern "C" fn() = attach;
 
-/// Maps the shared memory, if there is any.
 extern "C" fn attach() {
     thread::current().at_work(|| {
         // SAFETY: a text; what it gives stays valid while nobody changes the variable, and the program has not begun.
@@ -127,7 +126,6 @@ fn process() -> u32 {
     unsafe { libc::getpid() }.cast_unsigned()
 }
 
-/// Assigns a lane to the calling thread.
 pub fn take_lane(image: u64) -> Option<&'static Lane> {
     let channel = channel().filter(|_| image != OUTSIDE)?;
     // SAFETY: takes nothing.
@@ -155,7 +153,6 @@ pub fn take_lane(image: u64) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// Marks a lane that is not written to any more.
 pub fn end_lane(lane: &Lane, from: u32) {
     let _ = lane
         .state
@@ -196,13 +193,11 @@ pub fn wait_for_room(channel: &Channel, lane: &Lane) -> bool {
     true
 }
 
-/// Stops recording in all processes.
 fn stop(header: &Header) {
     header.calls.store(0, Ordering::Relaxed);
     header.mean_bytes.store(0, Ordering::Relaxed);
 }
 
-/// Counts a lost event.
 pub fn lose(channel: &Channel, kind: usize) {
     if let Some(lost) = channel.header.lost.get(kind) {
         lost.fetch_add(1, Ordering::Relaxed);

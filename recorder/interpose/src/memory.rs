@@ -10,7 +10,6 @@ use trueno_recorder::alloc::sampling as addresses;
 use crate::image;
 use crate::thread::{self, now_ns};
 
-/// Records an allocation, unless the block is null.
 #[inline(always)]
 pub fn taken(block: *mut c_void, size: usize) {
     let Some(channel) = image::channel() else {

@@ -7,9 +7,7 @@ use std::ptr;
 const PATH_BYTES: usize = 4096;
 
 pub struct Module {
-    /// First address of its code and data.
     pub from: usize,
-    /// Size of the address range.
     pub bytes: usize,
     /// Its path; empty for the program itself.
     path: [u8; PATH_BYTES],
@@ -27,7 +25,6 @@ struct Search {
 }
 
 impl Module {
-    /// The module that contains an address.
     pub fn at(address: usize) -> Option<Self> {
         Self::find(ModuleQuery::Address(address))
     }
@@ -69,7 +66,6 @@ impl Module {
     }
 }
 
-/// The file that contains a function.
 pub fn file_of(function: *mut c_void) -> Option<&'static CStr> {
     let facts = facts(function)?;
     // SAFETY: the loader's own text, of a library that stays.

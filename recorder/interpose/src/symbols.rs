@@ -56,7 +56,6 @@ macro_rules! symbol {
     };
 }
 
-/// The Fortran names of a routine.
 macro_rules! fortran {
     ($name:literal, $routine:ident, $precision:ident, $returns:ty) => {
         symbol!(

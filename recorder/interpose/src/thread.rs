@@ -19,7 +19,6 @@ pub struct Thread {
     gave_up: Cell<bool>,
     /// Stack address of the outermost recorded call; 0 for none.
     pub outermost: Cell<usize>,
-    /// The image that `lane` belongs to.
     image: Cell<u64>,
     lane: Cell<Option<&'static Lane>>,
     pub sampler: Sampler,
@@ -125,7 +124,6 @@ impl Thread {
     }
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
 #[inline(always)]
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec {

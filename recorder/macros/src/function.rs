@@ -166,7 +166,6 @@ fn is_shared(ty: &Type) -> bool {
     matches!(ty, Type::Reference(of) if of.mutability.is_none())
 }
 
-/// The variable that an expression begins with.
 fn root(expression: &Expr) -> Option<&Ident> {
     match expression {
         Expr::Path(path) => path.path.get_ident(),

@@ -16,7 +16,6 @@ use trueno_recorder::{BrickId, Recorder};
 /// Spans per collection or frame, in systems that have them.
 pub const CHUNK: u32 = 1000;
 
-/// A brick with elements, flops and bytes.
 #[inline(always)]
 pub fn brick(rec: &Recorder, i: u64, work: impl FnOnce()) {
     let mut brick = rec.brick(BrickId::QkvProjection);
@@ -24,7 +23,6 @@ pub fn brick(rec: &Recorder, i: u64, work: impl FnOnce()) {
     work();
 }
 
-/// Keeps sums by brick, without events.
 #[inline(always)]
 pub fn profiled(profiler: &mut BrickProfiler, i: u64, work: impl FnOnce()) {
     let timer = profiler.start_brick(ProfiledBrick::QkvProjection);
@@ -100,7 +98,6 @@ pub fn chrome(path: &Path) -> Result<(Dispatch, tracing_chrome::FlushGuard), Box
     Ok((Dispatch::new(subscriber), guard))
 }
 
-/// Our recorder as a subscriber.
 pub fn layer(rec: &Recorder) -> Dispatch {
     Dispatch::new(tracing_subscriber::registry().with(RecorderLayer::new(rec.clone())))
 }

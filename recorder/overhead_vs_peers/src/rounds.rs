@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 pub struct Candidate {
     pub name: &'static str,
-    /// Number of calls timed in one round.
     batch: u32,
     run: Box<dyn FnMut(u32)>,
     times_ns: Vec<f64>,

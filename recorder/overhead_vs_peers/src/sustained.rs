@@ -44,7 +44,6 @@ pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs one system and prints its line.
 pub fn child(system: &str, threads: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     let at = SYSTEMS.iter().position(|(name, _)| *name == system);
     let number = at.ok_or_else(|| format!("no system {system}"))?;
@@ -126,7 +125,6 @@ fn chrome(threads: u64, spans: u64, folder: &Path) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// CPU time of this process with all its threads, in nanoseconds.
 fn cpu_ns() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -137,7 +135,6 @@ fn cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Total size of all files below a folder.
 fn bytes(folder: &Path) -> Result<u64, Box<dyn Error>> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {

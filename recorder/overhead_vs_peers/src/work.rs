@@ -25,7 +25,6 @@ fn chain(steps: u64) {
     black_box(x);
 }
 
-/// Number of steps that take 1 µs on this machine.
 fn steps_in_1_us() -> u64 {
     const STEPS: u64 = 1_000_000;
     let times_ns = (0..5).map(|_| {

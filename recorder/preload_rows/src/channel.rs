@@ -19,7 +19,6 @@ pub(crate) const CHANNEL_NAME: &str = "/memfd:trueno-record";
 
 /// Number of threads that can record at the same time; events of others are only counted.
 pub const LANES: usize = 512;
-/// Capacity of a lane, in events.
 pub const LANE_EVENTS: u64 = 8192;
 /// Depends on the layout.
 const MAGIC: u64 = 0x7472_756e_0100_0000 + (LANE_EVENTS << 12) + LANES as u64;
@@ -28,7 +27,6 @@ const MAGIC: u64 = 0x7472_756e_0100_0000 + (LANE_EVENTS << 12) + LANES as u64;
 pub const FREE: u32 = 0;
 /// A thread is claiming the lane, or the command is releasing it.
 pub const TAKEN: u32 = 1;
-/// A thread writes to the lane.
 pub const USED: u32 = 2;
 /// The thread has ended; its events are still to be read.
 pub const ENDED: u32 = 3;
@@ -59,12 +57,10 @@ pub struct Header {
 #[repr(C, align(128))]
 pub struct Lane {
     pub state: AtomicU32,
-    /// Thread and process ids of the operating system.
     pub thread: AtomicU32,
     pub process: AtomicU32,
     /// Name of the thread when it claimed the lane.
     pub name: [AtomicU64; 2],
-    /// Program image that has the lane.
     pub image: AtomicU64,
     /// Number of allocations by the thread, sampled or not.
     pub allocations: AtomicU64,

@@ -27,7 +27,6 @@ pub struct Request {
 /// An event of a program. Times are those of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A call has returned.
     Call {
         request: Request,
         start_ns: u64,
@@ -50,7 +49,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// The encoded event.
     #[inline(always)]
     pub fn words(&self) -> [u64; WORDS] {
         match *self {

@@ -58,7 +58,6 @@ pub fn problem(program: &OsStr) -> Option<String> {
     }
 }
 
-/// Finds a program like the system does.
 fn find(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);
     if program.as_bytes().contains(&b'/') {
@@ -96,7 +95,6 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     }
 }
 
-/// File name of the program's loader.
 fn loader(head: &[u8]) -> Option<Vec<u8>> {
     let file = FileHeader64::<Endianness>::parse(head).ok()?;
     let endian = file.endian().ok()?;

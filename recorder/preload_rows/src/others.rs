@@ -30,7 +30,6 @@ impl Others {
         }
     }
 
-    /// Distinct names.
     pub fn names(&self) -> BTreeSet<String> {
         self.0.values().cloned().collect()
     }

@@ -27,18 +27,14 @@ const PRELOAD: &str = "LD_PRELOAD";
 
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The library to load.
     pub library: PathBuf,
-    /// True to record calls of BLAS and LAPACK.
     pub calls: bool,
     /// Mean distance of sample points in bytes; 0 to record no allocations.
     pub mean_bytes: u64,
 }
 
-/// The part of a program's time to record.
 #[derive(Clone, Copy, Default)]
 pub struct Part<'a> {
-    /// Time until the recording begins.
     pub delay: Option<Duration>,
     /// Returns true once the recording should end before the program.
     pub end: Option<&'a dyn Fn() -> bool>,
@@ -186,7 +182,6 @@ fn load(command: &mut Command, options: &Options, file: &OwnedFd) -> Result<(), 
     Ok(())
 }
 
-/// Enables everything that is selected.
 fn start(channel: &Channel, options: &Options) {
     let header = &channel.header;
     header.calls.store(options.calls.into(), Ordering::Relaxed);
@@ -207,7 +202,6 @@ fn wait(child: &mut Child, time: Duration) -> Result<Option<ExitStatus>, Error> 
     Ok(None)
 }
 
-/// Disables all events.
 fn stop(channel: &Channel) {
     channel.header.calls.store(0, Ordering::Relaxed);
     channel.header.mean_bytes.store(0, Ordering::Relaxed);

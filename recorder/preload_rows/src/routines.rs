@@ -38,7 +38,6 @@ impl Precision {
 /// Positions of arguments, counted from 0 as in the Fortran interface.
 struct Arguments {
     sizes: &'static [u8],
-    /// Position of the argument for the matrix's side.
     side: Option<u8>,
     beta: Option<u8>,
     /// Length of the workspace: −1 queries the best length, and nothing is computed.

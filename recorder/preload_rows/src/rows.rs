@@ -37,14 +37,12 @@ const ADDRESS_BITS: u32 = 48;
 /// If a lane has this many events, it is read again at once.
 const MUCH: u64 = LANE_EVENTS / 8;
 
-/// A thread that has a lane and has recorded something.
 #[derive(Clone, Copy)]
 struct Thread {
     number: u32,
     image: u64,
 }
 
-/// A sampled allocation that is not freed yet.
 struct Live {
     bytes: u64,
     weight: f64,
@@ -63,7 +61,6 @@ pub(crate) struct Rows {
     libraries: BTreeSet<String>,
     /// By image and address.
     live: BTreeMap<(u64, u64), Live>,
-    /// Process of each image with lanes.
     processes: BTreeMap<u64, u32>,
     unreadable: u64,
     counts: Counts,
@@ -324,7 +321,6 @@ impl Rows {
         Ok(())
     }
 
-    /// Adds up the allocations of a thread that has ended.
     fn count(&mut self, lane: &Lane) {
         self.counts.allocations += lane.allocations.load(Ordering::Relaxed);
         self.counts.allocated_bytes += lane.allocated_bytes.load(Ordering::Relaxed);
@@ -394,7 +390,6 @@ fn ids(lane: &Lane) -> (u32, u32) {
     (load(&lane.process), load(&lane.thread))
 }
 
-/// True if the thread of a lane is running.
 fn is_there(lane: &Lane) -> bool {
     let (process, thread) = ids(lane);
     Path::new(&format!("/proc/{process}/task/{thread}")).exists()

@@ -14,7 +14,6 @@ use crate::routines::Routine;
 pub struct Work {
     pub elements: Option<u64>,
     pub flops: Option<u64>,
-    /// Bytes that must be moved.
     pub bytes: Option<u64>,
 }
 

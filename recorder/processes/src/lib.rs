@@ -54,7 +54,6 @@ pub fn family(process: pid_t) -> Vec<pid_t> {
     all
 }
 
-/// The arguments of a process, of which the first is its program.
 pub fn arguments(process: pid_t) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let text = text.strip_suffix(&[0]).unwrap_or(&text);

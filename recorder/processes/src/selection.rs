@@ -7,13 +7,11 @@ use libc::pid_t;
 /// Maximum length of a process name in the kernel, in bytes.
 const MAX_NAME_BYTES: usize = 15;
 
-/// Which processes of a program are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
     /// The first process and all its descendants.
     #[default]
     All,
-    /// The first process alone.
     First,
     /// Processes with this name, or running a file with this name.
     Named(String),

@@ -134,7 +134,6 @@ impl AddressSpaces {
 }
 
 impl AddressSpace {
-    /// Removes everything in a range.
     fn cover(&mut self, start: u64, end: u64) {
         let before = self.mappings.range(..start).next_back();
         if let Some((&at, mapping)) = before
@@ -221,7 +220,6 @@ fn unwound(start: u64, mapping: &Mapping, module: &Module) -> Option<Unwound<Byt
     ))
 }
 
-/// The word at an offset of a copied stack.
 fn word(stack: &[u8], offset: u64) -> Result<u64, ()> {
     let at = usize::try_from(offset).map_err(|_| ())?;
     let bytes = stack.get(at..).and_then(|rest| rest.first_chunk::<8>());

@@ -15,7 +15,6 @@ use crate::event::{Mapped, ThreadOf};
 use crate::opening::Subject;
 use crate::{Error, Sampling};
 
-/// State of a program when its recording began.
 pub(crate) struct Running {
     pub since_ns: u64,
     pub threads: Vec<RunningThread>,

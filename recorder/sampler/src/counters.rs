@@ -11,7 +11,6 @@ use crate::opening::{Occasion, Opened, Subject, is_forbidden, is_no_room, open, 
 use crate::packets::Worth;
 use crate::{Error, Sampling, packets, waking};
 
-/// Counters of a process with its threads and descendants.
 pub(crate) struct Counters {
     /// In this order, because a sample of a thread precedes its switch at the same time.
     opened: Vec<(Occasion, Opened)>,
@@ -30,7 +29,6 @@ pub(crate) struct Counters {
     /// Start of the previous round: no older events will follow.
     settled_ns: u64,
     last_ns: u64,
-    /// Buffers of stacks, for reuse.
     free: Vec<Vec<u8>>,
 }
 
@@ -39,7 +37,6 @@ const MAX_PROCESSORS_OF_PACKETS: usize = 96;
 /// Number of files reserved for other purposes.
 const OTHER_FILES: usize = 256;
 const TOO_MANY: &str = "a file for each thread and processor would be too many (hint: `ulimit -n`)";
-/// Limit on buffers kept for reuse.
 const MAX_FREE: usize = 1024;
 
 impl Counters {
@@ -105,7 +102,6 @@ impl Counters {
         })
     }
 
-    /// Adds a thread, from now on.
     pub fn add(&mut self, thread: pid_t) -> Result<(), Error> {
         for (_, opened) in &mut self.opened {
             opened.add(thread)?;
@@ -271,7 +267,6 @@ pub(crate) fn check() -> Result<Option<String>, Error> {
     Counters::open(Subject::Starting(0), 1, Sampling::default()).map(|counters| counters.no_wakers)
 }
 
-/// The clock of the samples.
 pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,

@@ -54,7 +54,6 @@ pub(crate) struct Raw {
 pub(crate) struct Mapped {
     pub start: u64,
     pub end: u64,
-    /// Offset of the mapping in the file.
     pub offset: u64,
     pub file: OsString,
 }
@@ -81,9 +80,7 @@ pub(crate) enum Event {
     Ended(ThreadOf),
     /// Number of lost samples and other events.
     Lost(u64),
-    /// Number of lost switches.
     LostSwitches(u64),
-    /// Number of lost wakeups.
     LostWakings(u64),
     /// There are no events of packets from here on.
     PacketsEnd,

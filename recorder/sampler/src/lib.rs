@@ -70,7 +70,6 @@ pub enum Error {
         program: OsString,
         error: io::Error,
     },
-    /// The process cannot be attached to.
     #[error("process {process} cannot be sampled: {error}")]
     NotAttached { process: i32, error: io::Error },
     /// The system does not permit sampling.

@@ -95,7 +95,6 @@ const MAX_OPEN: usize = 256;
 
 #[derive(Debug)]
 pub(crate) enum Mapped {
-    /// The mapped file itself.
     Open(File),
     /// The file can no longer be opened: another file is at its path, or none.
     Replaced,
@@ -134,7 +133,6 @@ impl Identity {
     }
 }
 
-/// All files, each read once.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
     ids: HashMap<(OsString, Option<Identity>), ModuleId>,

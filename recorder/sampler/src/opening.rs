@@ -63,7 +63,6 @@ impl Occasion {
     }
 }
 
-/// What the counters are opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A process that is about to run another program: counting starts then.
@@ -72,11 +71,9 @@ pub(crate) enum Subject {
     Running(pid_t),
 }
 
-/// Counters for one occasion, one per processor.
 pub(crate) struct Opened {
     pub samplers: Vec<Sampler>,
     pub config: ParseConfig<Native>,
-    /// The builders of the samplers.
     builders: Vec<Builder<'static>>,
     /// Counters of further threads. They write into the samplers' buffers.
     others: Vec<Counter>,
@@ -111,7 +108,6 @@ impl Opened {
     }
 }
 
-/// Requests of `linux/perf_event.h`.
 const DISABLE: libc::Ioctl = 0x2401;
 const SET_OUTPUT: libc::Ioctl = 0x2405;
 

@@ -11,7 +11,6 @@ use crate::event::{Event, ThreadOf};
 use crate::raw_sample::Pieces;
 use crate::tracepoint::{self, Context, Field, Tracepoint};
 
-/// Tracepoints by kind.
 const NAMES: [(Kind, &str, [Field; 2]); 3] = [
     (Kind::Queued, "net/net_dev_queue", PACKET),
     (Kind::Received, "net/netif_receive_skb", PACKET),
@@ -22,7 +21,6 @@ const NAMES: [(Kind, &str, [Field; 2]); 3] = [
     ),
 ];
 const PACKET: [Field; 2] = [(" skbaddr", 8), (" name", 4)];
-/// The loopback device.
 const LOOPBACK: &[u8] = b"lo";
 /// A packet is received within microseconds. Anything later belongs to another packet.
 const MAX_NS: u64 = 1_000_000;
@@ -151,7 +149,6 @@ impl Packets {
         last.is_some_and(|last| matches!(last, Last::Received { at_ns: since_ns } if at_ns.saturating_sub(*since_ns) <= MAX_NS))
     }
 
-    /// Call when the thread does something else.
     pub fn forget(&mut self, thread: u32) {
         self.0.remove(&thread);
     }

@@ -125,7 +125,6 @@ pub(crate) fn with_stack(mut from: Pieces<'_>, mut stack: Vec<u8>) -> Option<(u6
     Some((time_ns, raw))
 }
 
-/// The kernel addresses of a chain.
 fn kernel_part(chain: &[u64]) -> Vec<u64> {
     let begin = chain.iter().position(|address| *address == KERNEL_CONTEXT);
     let rest = begin.map_or(&[][..], |at| &chain[at + 1..]);

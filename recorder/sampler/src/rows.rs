@@ -26,7 +26,6 @@ pub struct Counts {
     pub processes: u64,
     /// Samples that were lost because the kernel's buffer was full.
     pub lost: u64,
-    /// How often the kernel paused sampling.
     pub throttled: u64,
     /// Samples whose outermost callers are unknown.
     pub cut: u64,

@@ -65,7 +65,6 @@ pub struct Sampled {
     pub left_out: u64,
 }
 
-/// Message from the reading to the writing thread.
 enum WriterMessage {
     Begin(u64),
     ThreadBegan(ThreadOf, u64, u32),
@@ -170,7 +169,6 @@ pub fn attach(
     Ok(sampled)
 }
 
-/// Which events this user may see.
 struct Seen {
     kernel: bool,
     waits: bool,
@@ -246,7 +244,6 @@ impl Seen {
 struct Reads {
     process: i32,
     processes: Selection,
-    /// A process that is not recorded.
     left_out: Option<u32>,
     /// State before the recording.
     running: Option<Running>,
@@ -333,7 +330,6 @@ struct Reader {
     spaces: AddressSpaces,
     waits: Waits,
     process: u32,
-    /// A process that is not recorded.
     left_out: Option<u32>,
     selected: Selected,
     /// Earlier events are not recorded.
@@ -345,7 +341,6 @@ struct Reader {
 }
 
 impl Reader {
-    /// Records what existed before the recording.
     fn meet(&mut self, running: Running) {
         self.since_ns = running.since_ns;
         self.has_begun = true;

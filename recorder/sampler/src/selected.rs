@@ -46,7 +46,6 @@ impl Selected {
         matches!(self.selection, Selection::Named(_))
     }
 
-    /// Adds a process that is already running.
     pub fn meets(&mut self, process: u32) {
         if self.is_by_name() {
             let (selection, first) = (&self.selection, self.first);
@@ -56,14 +55,12 @@ impl Selected {
         }
     }
 
-    /// Adds a fork of a process, or of one of its threads.
     pub fn begins(&mut self, process: u32, by: u32) {
         if self.is_by_name() && process != by {
             self.taken.insert(process, self.takes(by));
         }
     }
 
-    /// Notes an exec of a process.
     pub fn execs(&mut self, of: ThreadOf, name: &OsStr) {
         if self.is_by_name() {
             self.named.insert(of.process, (of, name.to_owned()));

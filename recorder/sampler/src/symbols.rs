@@ -23,7 +23,6 @@ pub(crate) struct Named {
 
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,
-    /// Functions that programs generated, by process.
     generated: HashMap<u32, Generated>,
 }
 
@@ -167,7 +166,6 @@ impl Generated {
     }
 }
 
-/// The effective user of a running process.
 fn user_of(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;

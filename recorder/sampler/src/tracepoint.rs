@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use crate::event::ThreadOf;
 use crate::raw_sample::Pieces;
 
-/// Where the kernel describes its tracepoints.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Link of the initial PID namespace.
 const WHOLE_MACHINE: &str = "pid:[4026531836]";
@@ -18,12 +17,10 @@ const IN_SOFT_INTERRUPT: u8 = 0x10;
 /// A field of a tracepoint: name, preceded by a space, and size.
 pub(crate) type Field = (&'static str, usize);
 
-/// The tracepoint's layout in this kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tracepoint {
     pub id: u64,
     flags_at: usize,
-    /// Offsets of the requested fields.
     pub fields_at: [usize; 2],
 }
 

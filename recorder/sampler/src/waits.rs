@@ -30,7 +30,6 @@ pub(crate) struct Stretch {
     pub end_ns: u64,
 }
 
-/// The end of a wait by another thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
     /// Id of the interval of the thread that woke it.
@@ -69,7 +68,6 @@ enum State {
         stack: Option<Stack>,
         woken: Option<Woken>,
     },
-    /// Unknown after a lost switch.
     Unknown,
 }
 
@@ -80,7 +78,6 @@ struct Woken {
     by: Option<By>,
 }
 
-/// The thread that ended a wait, and its interval.
 #[derive(Clone, Copy)]
 struct By {
     thread: u32,
@@ -147,7 +144,6 @@ impl Waits {
         }
     }
 
-    /// Adds a thread that is running or runnable.
     pub fn begins(&mut self, of: ThreadOf, at_ns: u64, runs: bool) {
         let state = if runs {
             self.running(at_ns)

@@ -7,12 +7,9 @@ use crate::tracepoint::{self, Context, Field, Tracepoint};
 const NAME: &str = "sched/sched_waking";
 const FIELDS: [Field; 2] = [(" pid", 4), (" prio", 4)];
 
-/// A thread makes another one runnable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waking {
-    /// The thread that was running.
     pub by: ThreadOf,
-    /// Number of the thread that is woken.
     pub woken: u32,
     /// In an interrupt, the waker is not the interrupted thread.
     pub context: Context,

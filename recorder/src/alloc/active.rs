@@ -51,7 +51,6 @@ impl Holder {
     }
 }
 
-/// The recorder with that number, if it is the current one.
 pub(super) fn shared(number: u64) -> Option<Arc<SessionState>> {
     HOLDER.with(|held| held.clone().filter(|shared| shared.number == number))
 }
@@ -81,7 +80,6 @@ pub(crate) fn check(which: Allocations) -> Result<(), Error> {
     Ok(())
 }
 
-/// Records allocations with this recorder from now on.
 pub(crate) fn start(shared: &Arc<SessionState>, which: Allocations) -> Result<(), Error> {
     let _reentrancy = ReentrancyGuard::enter();
     let mean_bytes = match which {
@@ -106,7 +104,6 @@ pub(crate) fn start(shared: &Arc<SessionState>, which: Allocations) -> Result<()
     })
 }
 
-/// Stops recording allocations with this recorder, if it does.
 pub(crate) fn stop(shared: &Arc<SessionState>) {
     let _reentrancy = ReentrancyGuard::enter();
     let held = HOLDER.with(|held| {

@@ -33,7 +33,6 @@ fn first() -> Option<u64> {
     None
 }
 
-/// Records an allocation, unless the block is null.
 #[inline(always)]
 pub(super) fn taken(block: *mut u8, size: usize) {
     let Some(number) = active() else { return };

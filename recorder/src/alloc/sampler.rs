@@ -4,7 +4,6 @@ use std::cell::Cell;
 
 /// A thread's place in its stream of bytes. Zeros are its beginning.
 pub struct Sampler {
-    /// The recorder that the state belongs to.
     number: Cell<u64>,
     /// Bytes to the next sample point, at least 1.
     until: Cell<u64>,
@@ -22,7 +21,6 @@ thread_local! {
     };
 }
 
-/// True if an allocation of the calling thread is sampled.
 #[inline(always)]
 pub(super) fn draws(number: u64, mean_bytes: u64, size: usize) -> bool {
     SAMPLER.with(|sampler| sampler.draws(number, mean_bytes, size))

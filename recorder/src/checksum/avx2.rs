@@ -82,7 +82,6 @@ fn store(lanes: &mut [f64; 8], values: [__m256d; 2]) {
     }
 }
 
-/// Eight f32 as two vectors of f64.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn widen(values: __m256) -> [__m256d; 2] {

@@ -118,7 +118,6 @@ impl<'r> OpenPiece<'r> {
         }
     }
 
-    /// Takes the piece, which closes the guard.
     fn take(&mut self) -> Option<Piece> {
         let piece = self.piece.take()?;
         let open = &self.recorder.shared().counts.open_on_device;

@@ -82,7 +82,6 @@ pub(super) struct Pending {
     pub ended: bool,
 }
 
-/// Counts of failures, for the report.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub synchronized: u64,

@@ -5,7 +5,6 @@ use crate::lane::{Class, Lane};
 use crate::names::Name;
 use trueno_format::record::{Record, device_timing, extension, kind, pair, row_id};
 
-/// What is known about the times of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
     /// The device stamped both ends, in ticks.

@@ -25,7 +25,6 @@ pub(crate) struct DeviceWork {
     pub(super) number: u32,
     mode: SyncMode,
     pub(super) shared: Arc<SessionState>,
-    /// A bit for each recorded table.
     tables: u32,
     /// The host's clocks some milliseconds before the run began.
     pub(super) earlier: ClockReading,

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::Name;
 use crate::reentrancy::ReentrancyGuard;
 
-/// Limit on the size of one text.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 16;
 /// Limit on the size of all texts of one sort in a process, because they are never freed.
 const MAX_BYTES: usize = 64 << 20;

@@ -23,7 +23,6 @@ struct Slot {
     /// Null if free. Stored last, so that a signal handler that records never sees a half-filled slot.
     place: *const Location<'static>,
     name: Name,
-    /// The name with that location.
     site: Name,
 }
 

@@ -20,7 +20,6 @@ const BRICKS: u32 = 100;
 
 pub(crate) type Readings = [Option<Reading>; GROUPS];
 
-/// Position of an event in a thread's readings.
 struct Place {
     /// Index into [`PerfShared::events`].
     event: usize,
@@ -136,7 +135,6 @@ impl Counting {
         readings
     }
 
-    /// Begins brick `seq`. Reads the counters as late as possible.
     pub(crate) fn begin(&mut self, seq: u32) {
         self.open.reserve(1);
         let readings = self.read();
@@ -173,7 +171,6 @@ impl Counting {
         }
     }
 
-    /// Removes brick `seq` and returns the readings at its begin.
     pub(crate) fn close(&mut self, seq: u32) -> Option<Readings> {
         let at = self.open.iter().rposition(|(of, _)| *of == seq)?;
         Some(self.open.remove(at).1)

@@ -123,7 +123,6 @@ impl Cpu {
         })
     }
 
-    /// Requests to a cache, or its misses.
     fn cache(&self, level: u8, is_miss: bool) -> Result<Part, String> {
         let (umask, number) = match (self.vendor.as_str(), self.family, level, is_miss) {
             ("GenuineIntel", 6, ..) if !self.is_known_intel() => (0, 0),

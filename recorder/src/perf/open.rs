@@ -28,7 +28,6 @@ const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
 const CLOSE_ON_EXEC: u64 = 1 << 3;
 /// Does not count until it is enabled.
 const DISABLED: u64 = 1;
-/// `PERF_EVENT_IOC_ENABLE`.
 const ENABLE: libc::c_ulong = 0x2400;
 
 /// Open descriptors, plus one; 0 if free. A forked child closes them all, because they count its parent.
@@ -171,7 +170,6 @@ fn paranoid() -> Option<i32> {
     text.trim().parse().ok()
 }
 
-/// Why `perf_event_open` failed.
 fn reason(error: &io::Error, paranoid: Option<i32>) -> String {
     let refused = |name: &str| match paranoid {
         Some(level) if level > 2 => format!(

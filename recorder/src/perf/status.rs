@@ -10,7 +10,6 @@ use trueno_format::run_json;
 #[cfg(not(feature = "perf"))]
 const NOT_BUILT_IN: &str = "not built in (hint: trueno-recorder's feature `perf`)";
 
-/// A requested event.
 pub(crate) struct EventStatus {
     pub event: PerfEvent,
     /// Reason why nothing of it is counted.

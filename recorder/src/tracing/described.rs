@@ -51,7 +51,6 @@ impl Described {
         Plan { name, kind, number }
     }
 
-    /// The kind and number of an iteration or layer.
     fn scope(&self) -> Option<(u8, u64)> {
         let number = self.fields.number()?;
         match self.name.as_str() {

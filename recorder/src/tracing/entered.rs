@@ -9,7 +9,6 @@ use tracing_core::span::Id;
 
 use crate::owned_span::OwnedSpan;
 
-/// One entry into a span.
 pub(super) struct Entered {
     /// Number of the recorder.
     pub recorder: u64,
@@ -52,7 +51,6 @@ fn with_stays<T>(with: impl FnOnce(&mut Stays) -> T) -> Option<T> {
     result.ok().flatten()
 }
 
-/// True if the calling thread is inside that span.
 pub(super) fn is_inside(recorder: u64, span: &Id) -> bool {
     with_stays(|stays| stays.find(recorder, span).is_some()).unwrap_or(false)
 }

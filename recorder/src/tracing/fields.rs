@@ -94,7 +94,6 @@ impl Fields {
         }
     }
 
-    /// An integer of any width.
     fn wide<T: TryInto<u64> + TryInto<i64> + Copy + fmt::Display>(
         &mut self,
         field: &Field,
@@ -193,7 +192,6 @@ fn shown(value: &dyn Debug) -> String {
     shown.0
 }
 
-/// True if an event has readings.
 pub(super) fn has_gauge(metadata: &Metadata<'_>) -> bool {
     let mut fields = metadata.fields().iter();
     fields.any(|field: field::Field| field.name().starts_with(GAUGE))

@@ -97,7 +97,6 @@ impl Writer {
         }
     }
 
-    /// Updates counts, clock and facts of `run.json`.
     pub(super) fn describe(&mut self) {
         self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
         self.run.recorder.own_time = self
@@ -213,7 +212,6 @@ impl Writer {
         self.run.recorder.tables_off.iter().any(|off| off == name)
     }
 
-    /// Adds a row of `clock_pairs` with the clock of a device.
     pub(super) fn keep_device_pair(&mut self, pair: ClockReading, device: u32, device_ns: u64) {
         let host_ns = self.rows.timeline.host_ns(pair);
         self.add(|_| run_facts::clock_pair(pair, host_ns, Some((device, device_ns))));

@@ -172,7 +172,6 @@ pub fn segments(run: &Path, table: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All sealed segments of a table.
 pub fn table(run: &Path, name: &str) -> Table {
     let mut table = Table::default();
     for segment in segments(run, name) {

@@ -45,7 +45,6 @@ pub(crate) fn number(process: pid_t, address: u64) -> Option<u64> {
 /// Identity of a byte of memory: equal for two addresses of the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// In private memory.
     Own,
     /// In a file, or in anonymous memory that several processes can map.
     Shared {

@@ -8,7 +8,6 @@ use libc::{c_int, c_long, c_uint, c_void, pid_t};
 
 use crate::order::SignalInfo;
 
-/// Why a thread stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// It has ended with this exit code.
@@ -16,9 +15,7 @@ pub(crate) enum Event {
     Killed(c_int),
     /// It is at the beginning or end of a system call.
     Call,
-    /// It is before a system call that the filter selects.
     Filtered,
-    /// It has started another thread or process.
     Began,
     Exec,
     Ending,
@@ -108,7 +105,6 @@ pub(crate) fn wait_for_stop(child: pid_t) -> io::Result<bool> {
     }
 }
 
-/// Waits for the end of a child, traced or not.
 pub(crate) fn wait_for_end(child: pid_t) -> io::Result<()> {
     loop {
         let mut status = 0;
@@ -128,7 +124,6 @@ pub(crate) fn wait_for_end(child: pid_t) -> io::Result<()> {
     }
 }
 
-/// Options of every trace.
 const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
@@ -182,7 +177,6 @@ pub(crate) fn event_message(thread: pid_t) -> io::Result<u64> {
     check(done).map(|()| message)
 }
 
-/// The signal that is about to be delivered to a thread, if any.
 pub(crate) fn signal(thread: pid_t) -> Option<SignalInfo> {
     // SAFETY: all zeros is a valid value of it.
     let mut told: libc::siginfo_t = unsafe { mem::zeroed() };
@@ -206,7 +200,6 @@ pub(crate) enum Call {
         /// False for a call of the 32-bit table.
         is_native: bool,
     },
-    /// At its end: the result, and whether it is an error.
     Exit {
         /// Errors are negative.
         result: i64,

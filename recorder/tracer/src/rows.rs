@@ -24,7 +24,6 @@ pub(crate) struct Begun {
     waits: bool,
     /// True if it returns the number of a process that has ended.
     joins: bool,
-    /// Thread or process that it starts.
     pub begins: Option<Begins>,
     part: Part,
     pub start_ns: i64,
@@ -116,7 +115,6 @@ pub struct Counts {
     pub left_open: u64,
     /// Calls of 32-bit programs, which are not recorded.
     pub foreign: u64,
-    /// Signals delivered to the program.
     pub signals: u64,
 }
 

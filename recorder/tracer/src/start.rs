@@ -94,7 +94,6 @@ pub fn check() -> Result<(), Error> {
     traced
 }
 
-/// A program that begins once it is resumed.
 pub(crate) struct Started {
     pub process: pid_t,
     /// Returns why it did not start, once it has ended.

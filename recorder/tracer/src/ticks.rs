@@ -6,7 +6,6 @@ use std::ptr;
 /// Interval between signals, in microseconds.
 const EVERY_US: libc::suseconds_t = 20_000;
 
-/// Signals are sent as long as this exists.
 pub(crate) struct Ticks;
 
 impl Ticks {

@@ -115,12 +115,10 @@ pub fn attach(
     Ok(trace.finish())
 }
 
-/// Facts about a thread from the call that started it.
 #[derive(Clone, Copy)]
 struct Born {
     by: u64,
     clears: Option<u64>,
-    /// Memory that it shares with another process.
     memory: Option<pid_t>,
 }
 
@@ -296,7 +294,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// True if a thread's process is recorded.
     fn takes(&mut self, thread: pid_t, process: pid_t) -> bool {
         match self.part.processes {
             Selection::All => true,
@@ -437,7 +434,6 @@ impl<'a> Trace<'a> {
         self.note(done);
     }
 
-    /// A thread has started another one.
     fn began(&mut self, thread: pid_t) {
         if let Ok(child) = ptrace::event_message(thread)
             && !self.traced.contains(&(child as pid_t))

@@ -168,10 +168,8 @@ pub fn check_shipped(path: &Path) -> Result<(), Distrust> {
     Ok(())
 }
 
-/// Role of a folder on the way to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It contains the name that is looked up.
     Holder,
     /// It contains a folder whose owner is checked too, so it may be sticky.
     Above,
@@ -279,7 +277,6 @@ fn judge_owner(path: &Path, found: &Metadata) -> Result<(), Distrust> {
     Err(Distrust::new(path, Reason::OtherOwner(owner)))
 }
 
-/// Who besides `user` and root may write.
 fn writers(found: &Metadata, user: u32) -> Option<Reason> {
     if found.mode() & EVERYONE_WRITES != 0 {
         return Some(Reason::EveryoneWrites);

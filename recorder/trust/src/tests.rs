@@ -32,7 +32,6 @@ impl Place {
     }
 }
 
-/// Only root can change the owner of files.
 fn is_root() -> bool {
     let is_root = user() == 0;
     if !is_root {

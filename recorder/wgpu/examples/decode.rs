@@ -15,7 +15,6 @@ const LAYERS: u32 = 4;
 const DIM: u32 = 256;
 const HIDDEN: u32 = 1024;
 const VOCABULARY: u32 = 4096;
-/// Invocations per workgroup.
 const WORKGROUP: u32 = 64;
 
 /// `matvec`: y = W x, with one row per invocation. `gate`: x = silu(x) y. `add`: x = x + y.
@@ -38,7 +37,6 @@ fn gate(@builtin(global_invocation_id) id: vec3<u32>) {
 fn add(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += y[id.x]; }
 ";
 
-/// A pipeline with its buffers and work.
 struct Step {
     name: &'static str,
     pipeline: wgpu::ComputePipeline,

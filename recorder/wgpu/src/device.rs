@@ -110,7 +110,6 @@ impl WgpuDevice {
         waited.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Limits of what can be measured, as text.
     pub(crate) fn limits(&self) -> Vec<String> {
         let Stamps {
             passes,

@@ -5,7 +5,6 @@ use trueno_recorder::{LaunchGuard, Name, SpanId};
 use crate::pass::Pass;
 use crate::recording::Row;
 
-/// What the program states about a dispatch.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Stated {
     elements: Option<u64>,

@@ -137,7 +137,6 @@ impl<'g> Encoder<'g> {
         recording.push(Row::Transfer(row));
     }
 
-    /// The commands, and the rows that they become.
     pub(crate) fn finish(self) -> (wgpu::CommandBuffer, Recording<'g>) {
         let Self {
             mut encoder,
@@ -150,7 +149,6 @@ impl<'g> Encoder<'g> {
 }
 
 impl Wgpu {
-    /// Begins a row of `transfers` on the queue.
     pub(crate) fn transfer(&self, direction: &'static str, bytes: u64) -> TransferGuard<'_> {
         let rec = self.recorder();
         rec.transfer(direction, bytes, self.number(), QUEUE)

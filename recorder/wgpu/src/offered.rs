@@ -17,7 +17,6 @@ pub(crate) fn offer<D>(device: &D, mark: u64, ask: impl FnOnce()) -> bool {
     OFFERED.take().is_none()
 }
 
-/// Takes the mark that is offered to `device` on this thread.
 pub(crate) fn take<D>(device: &D) -> Option<u64> {
     let (of, mark) = OFFERED.get()?;
     if of != address(device) {

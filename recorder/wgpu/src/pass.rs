@@ -124,7 +124,6 @@ impl Drop for Pass<'_, '_> {
 }
 
 impl Wgpu {
-    /// Begins a row of `kernels` on the queue.
     #[track_caller]
     pub(crate) fn launch(&self, name: impl Into<Name>) -> LaunchGuard<'_> {
         let mut row = self.recorder().launch(name, self.number(), QUEUE);

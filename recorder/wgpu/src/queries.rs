@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Sizes of an encoder's first batch and of its other batches.
 const SLOTS: [u32; 2] = [64, 1024];
 const STAMP_BYTES: u64 = wgpu::QUERY_SIZE as u64;
-/// Limit on free batches of one size.
 const POOL: usize = 256;
 /// Number of bits of a mark for the slot in its batch.
 const SLOT_BITS: u32 = 16;
@@ -24,7 +23,6 @@ struct Buffers {
 
 pub(crate) struct Batch {
     number: u64,
-    /// Index of its size in [`SLOTS`].
     size: usize,
     buffers: Buffers,
     used: u32,

@@ -112,7 +112,6 @@ pub fn peek(process: libc::pid_t, address: u64) -> [u8; 8] {
     word.to_le_bytes()
 }
 
-/// `Jcc`, near or short.
 fn is_conditional_jump(code: [u8; 8]) -> bool {
     matches!(code, [0x70..=0x7f, ..] | [0x0f, 0x80..=0x8f, ..])
 }

@@ -9,9 +9,7 @@ use trueno_recorder::Recorder;
 
 use super::stepping::{self, mark, peek, registers, step};
 
-/// Rows per thread.
 const ROWS: u64 = 10;
-/// Threads that run before the counted one.
 const EARLIER: u64 = 100;
 
 /// Counts of one thread from its mark to its end.
@@ -122,7 +120,6 @@ fn step_to_end(process: i32, thread: i32) -> Result<Counts, Box<dyn Error>> {
     }
 }
 
-/// Minor page faults of all threads.
 fn page_faults(process: i32) -> Result<i64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
     let behind_name = stat.rsplit(')').next().unwrap_or_default();

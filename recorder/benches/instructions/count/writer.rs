@@ -10,7 +10,6 @@ use trueno_format::text::TextTable;
 use trueno_format::timeline::{ClockReading, Timeline};
 use trueno_recorder::BrickId;
 
-/// One batch of records.
 const RECORDS: u64 = 8192;
 
 /// Bricks as a loop records them: ids, starts and metrics grow.
@@ -66,7 +65,6 @@ impl Writer {
         }
     }
 
-    /// Encodes the waiting rows as a batch.
     pub fn encode(&mut self) -> &[u8] {
         let encoder = &mut self.encoder;
         self.columns

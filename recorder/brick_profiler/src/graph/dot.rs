@@ -86,7 +86,6 @@ fn node_title(node: &ExecutionNode) -> String {
     }
 }
 
-/// Grid and block of a launch, all three dimensions of each.
 pub(super) fn launch(grid: (u32, u32, u32), block: (u32, u32, u32)) -> String {
     let size = |(x, y, z): (u32, u32, u32)| format!("({x},{y},{z})");
     format!("<<<{},{}>>>", size(grid), size(block))

@@ -76,7 +76,6 @@ impl ExecutionGraph {
         ids.zip(&self.nodes)
     }
 
-    /// Name as printed in reports.
     pub(super) fn label(node: &ExecutionNode) -> String {
         match node {
             ExecutionNode::Layer { index } => format!("Layer {index}"),

@@ -20,11 +20,9 @@ pub(super) struct Scope {
     row: ScopeRow,
     /// Parent of rows recorded inside; `None` without a run or without a row of `bricks`.
     place: Option<BrickPlace>,
-    /// Layer of everything inside.
     layer: Option<u32>,
     /// For a scope that had ended when it was pushed: where its next content is laid out.
     cursor: Option<Moment>,
-    /// True if something with times was recorded inside.
     holds_work: bool,
 }
 
@@ -171,7 +169,6 @@ impl ExecutionGraph {
         Some(self.scopes.last()?.node)
     }
 
-    /// Parent of rows recorded now.
     pub(crate) fn scope_place(&self) -> Option<BrickPlace> {
         self.scopes.last()?.place
     }
@@ -183,7 +180,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// Marks the open scopes as containing something with times.
     pub(crate) fn note_work(&mut self) {
         for scope in &mut self.scopes {
             scope.holds_work = true;

@@ -21,7 +21,6 @@ pub(super) struct Cycle(pub Vec<ExecutionNodeId>);
 pub(super) struct Schedule {
     earliest: Vec<u64>,
     latest: Vec<u64>,
-    /// For each event, the event that it waited for.
     before: Vec<Option<usize>>,
     pub total_ns: u64,
 }
@@ -121,7 +120,6 @@ fn arcs(graph: &ExecutionGraph) -> Vec<Vec<(usize, u64)>> {
     next
 }
 
-/// True if a node is `outer` or nested in it.
 fn lies_in(graph: &ExecutionGraph, node: ExecutionNodeId, outer: ExecutionNodeId) -> bool {
     let mut at = Some(node);
     // A node that lies in itself is a cycle, found later.

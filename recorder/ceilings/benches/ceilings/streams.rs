@@ -7,7 +7,6 @@ use std::time::Instant;
 /// Runs of each loop in a turn; the best counts, as for ceilings.
 const TIMES: usize = 15;
 
-/// The loops, compiled for given instructions.
 macro_rules! loops {
     ($of:ident $(, $feature:literal)?) => {
         mod $of {
@@ -61,7 +60,6 @@ loops!(avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 loops!(avx512, "avx512f,avx512vl");
 
-/// Runs a loop with the widest instructions available.
 macro_rules! widest {
     ($name:ident($($argument:expr),*)) => {{
         #[cfg(target_arch = "x86_64")]

@@ -15,7 +15,6 @@ use trueno_format::run_json::Table;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{ColumnType, TableId};
 
-/// Name of the table and of the folder with its segments.
 pub(super) const CEILINGS: &str = "ceilings";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +26,6 @@ enum CellValue {
     Text(String),
 }
 
-/// The rows of the table that the run already has.
 #[derive(Debug, Default)]
 pub(super) struct Old {
     /// Measured ceilings of the processor.

@@ -57,7 +57,6 @@ macro_rules! work {
     };
 }
 
-/// Buffer into which `Read` stores its registers.
 #[repr(align(64))]
 struct Sums([u64; 64]);
 

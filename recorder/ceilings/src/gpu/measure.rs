@@ -218,7 +218,6 @@ impl Bench {
         }
     }
 
-    /// Fills all arrays with numbers.
     fn fill(&self, bytes: u64) -> Result<(), DriverError> {
         let fill = self.kernel(Text::All, "peak_fill")?;
         for array in &self.arrays {
@@ -239,7 +238,6 @@ impl Bench {
         }
     }
 
-    /// Seconds of one launch.
     fn seconds(
         &self,
         function: &Function,
@@ -295,7 +293,6 @@ impl Bench {
         believed(&self.rates(&function, step, effort).map_err(words)?, limit)
     }
 
-    /// Checks the product of one block.
     fn check(&self, function: &Function, step: &Step) -> Result<(), String> {
         let Some((product, kind)) = step.product else {
             return Ok(());
@@ -496,7 +493,6 @@ impl Bench {
         Ok((side, rates.collect::<Result<_, String>>()?))
     }
 
-    /// Work per second of each repetition.
     fn rates(
         &self,
         function: &Function,
@@ -568,7 +564,6 @@ impl<'b> Handle<'b> {
         Ok(made)
     }
 
-    /// Calls cuBLAS with the context current.
     fn call(&self, function: &str, call: impl FnOnce(*mut c_void) -> i32) -> Result<(), String> {
         let mut code = 0;
         self.context

@@ -102,11 +102,8 @@ pub struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Number of arrays read or written in each round.
     Arrays(u64),
-    /// Amount per thread and round.
     Thread(u64),
-    /// Amount per warp and round.
     Warp(u64),
 }
 

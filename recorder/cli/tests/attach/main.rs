@@ -34,7 +34,6 @@ impl Place {
         self.path("it.run")
     }
 
-    /// Starts the program and waits until all its threads exist.
     fn program(&self) -> Program<'_> {
         let own = std::env::current_exe().unwrap();
         let child = Command::new(own)
@@ -96,7 +95,6 @@ impl Program<'_> {
         self.child.id()
     }
 
-    /// Bytes that one of its threads has written.
     fn written(&self, thread: &str) -> u64 {
         fs::metadata(self.place.path(thread)).map_or(0, |file| file.len())
     }
@@ -163,7 +161,6 @@ impl Recorder {
         unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
     }
 
-    /// Waits for its end. Returns everything it printed.
     fn ends(mut self) -> (ExitStatus, String) {
         self.stderr.read_to_string(&mut self.said).unwrap();
         (self.child.wait().unwrap(), self.said)
@@ -187,7 +184,6 @@ fn wait_until(holds: impl Fn() -> bool) {
     }
 }
 
-/// Means of recording that work here.
 fn means() -> Vec<&'static str> {
     let place = Place::new();
     let can = |means: &&str| {

@@ -15,7 +15,6 @@ pub const WORKERS: [&str; 2] = ["worker-0", "worker-1"];
 pub const SLEEPER: &str = "sleeper";
 /// Thread that starts once the file `more` exists.
 pub const LATE: &str = "late";
-/// Thread name of the child process.
 pub const CHILD: &str = "child";
 
 static ROUNDS: AtomicU64 = AtomicU64::new(0);

@@ -10,7 +10,6 @@ use trueno_testing::{Table, table};
 
 use crate::{Place, can_trace, exists, program};
 
-/// Number of writes that the program reports.
 fn writes(place: &Place) -> u64 {
     let text = fs::read_to_string(place.0.path().join("writes"));
     text.ok().and_then(|text| text.parse().ok()).unwrap_or(0)

@@ -37,7 +37,6 @@ impl Place {
         command
     }
 
-    /// Records with the given part of the test binary as the program.
     fn record(&self, flags: &[&str], role: &str) -> Output {
         let own = std::env::current_exe().unwrap();
         let own = own.to_str().unwrap();

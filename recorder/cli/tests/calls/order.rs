@@ -39,7 +39,6 @@ impl Recorded {
         }
     }
 
-    /// Kind of each edge that ended a wait, with its row of `calls`.
     fn causes(&self, wait: usize) -> Vec<(&str, usize)> {
         let id = self.waits.number("id", wait);
         let kinds = self.edges.texts("kind");
@@ -97,7 +96,6 @@ impl Recorded {
         threads
     }
 
-    /// Waits of a name by a thread, in the order of time.
     fn waits_of(&self, name: &str, thread: i128) -> Vec<usize> {
         let names = self.waits.texts("name");
         let mut rows: Vec<usize> = (0..self.waits.rows)
@@ -108,7 +106,6 @@ impl Recorded {
         rows
     }
 
-    /// Calls of a name and file by a thread, in the order of time.
     fn calls_of(&self, name: &str, target: &str, thread: i128) -> Vec<usize> {
         let mut rows = self.calls.of(name, Some(target));
         rows.retain(|row| self.thread(*row) == thread);

@@ -11,7 +11,6 @@ use crate::turns;
 
 /// Environment variable that selects the program that the test binary becomes.
 pub const ROLE: &str = "TRUENO_TEST_CALLS";
-/// Number of threads that write.
 pub const THREADS: usize = 4;
 pub const WRITES: usize = 500;
 pub const BYTES: usize = 10;

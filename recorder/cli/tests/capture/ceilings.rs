@@ -9,7 +9,6 @@ use trueno_testing::Cell;
 
 const UUID: &str = "GPU-01020304-0506-0708-090a-0b0c0d0e0f10";
 
-/// Records with this cached for the device.
 fn record_with_kept(kept: Option<&str>) -> Option<Recording> {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let cache = home.path().join("trueno-record");

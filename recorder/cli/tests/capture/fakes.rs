@@ -100,7 +100,6 @@ pub fn inject() -> PathBuf {
     path
 }
 
-/// `trueno-record` with such a driver and CUPTI.
 pub fn command(cupti: Cupti) -> Option<Command> {
     let fakes = fakes()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
@@ -175,13 +174,11 @@ impl Recording {
         (launched, recorded)
     }
 
-    /// Asserts that the program, and so the command, succeeded.
     pub fn succeeded(self) -> Self {
         assert_eq!(self.output.status.code(), Some(0), "{}", self.said());
         self
     }
 
-    /// Asserts that nothing is left beside the run.
     pub fn assert_clean(&self) {
         let left = fs::read_dir(self.folder.path()).unwrap();
         let left: Vec<PathBuf> = left.map(|entry| entry.unwrap().path()).collect();

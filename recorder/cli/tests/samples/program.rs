@@ -111,7 +111,6 @@ fn threads_and_a_child() {
     assert_eq!(ended.unwrap().code(), Some(CODE));
 }
 
-/// Number of sleeps of the main thread.
 pub const NAPS: usize = 5;
 pub const NAP: Duration = Duration::from_millis(20);
 

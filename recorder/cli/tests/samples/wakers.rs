@@ -30,7 +30,6 @@ impl Place {
     }
 }
 
-/// The value `wakers` of `run.json`.
 fn run_json_of(place: &Place) -> Option<String> {
     place
         .run()
@@ -38,7 +37,6 @@ fn run_json_of(place: &Place) -> Option<String> {
         .then(|| run_json(&place.run()).values["wakers"].clone())
 }
 
-/// Rows by id, each with thread, start and end.
 fn by_id(rows: &Table) -> BTreeMap<i128, (usize, i128, i128, i128)> {
     let number = |column: &str, row: usize| rows.number(column, row).unwrap();
     (0..rows.rows)

@@ -14,7 +14,6 @@ pub const STRIDED_PTX: &str = include_str!("../../kernels/strided.ptx");
 
 /// The block size of `trueno_recorder::fingerprint`.
 const BLOCK_BYTES: u64 = 8192;
-/// Number of partials that `fold` combines into one.
 const FOLDED: u64 = 32;
 /// Limit on the partials that are copied to the host, which adds them up.
 pub(super) const MAX_PARTIALS: u64 = 256;

@@ -22,7 +22,6 @@ pub struct Checksums {
     context: Context,
     multiprocessors: u32,
     dense: Module,
-    /// Compiled for the first strided tensor.
     strided: Mutex<Option<Module>>,
     functions: Mutex<HashMap<String, Function>>,
     pending: Mutex<VecDeque<Pending>>,

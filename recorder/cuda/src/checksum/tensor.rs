@@ -118,7 +118,6 @@ impl<'a, T: Element> DeviceTensor<'a, T> {
         self.elements
     }
 
-    /// Layout in the form that the kernels take.
     pub(super) fn layout(&self) -> Option<[u64; 1 + 2 * MAX_DIMENSIONS]> {
         let strides = self.strides?;
         let mut layout = [0; 1 + 2 * MAX_DIMENSIONS];

@@ -32,7 +32,6 @@ pub struct State {
     pub launch_error: i32,
     /// 90 is compute capability 9.0.
     pub capability: u32,
-    /// True if it is a part of a device (MIG).
     pub is_part: bool,
     /// Text and its replacement, applied before a module is loaded.
     pub replaced: Option<(&'static str, &'static str)>,
@@ -106,7 +105,6 @@ impl Fake {
         }
     }
 
-    /// Executes everything that is queued.
     pub fn run(&self) {
         state().run();
     }

@@ -11,7 +11,6 @@ use trueno_recorder_cuda::cudarc::driver::LaunchConfig;
 use trueno_recorder_cuda::{Cuda, CudaDevice, Kernel, Memory, Stream};
 use trueno_testing::{compile, has_c_compiler, in_own_process};
 
-/// Environment variable that is set in the child.
 const INSIDE: &str = "TRUENO_TEST_INSIDE";
 
 /// The same text as in `acceptance/launches.c`; the fake looks for kernel names in it.
@@ -83,7 +82,6 @@ fn function(name: &CStr) -> *mut std::ffi::c_void {
     library.find(name).unwrap().as_ptr()
 }
 
-/// Number of calls of a driver function.
 pub fn calls(name: &str) -> u64 {
     let name = CString::new(name).unwrap();
     // SAFETY: the fake's own function, of this type.
@@ -128,7 +126,6 @@ pub fn done() -> Vec<Done> {
     }
 }
 
-/// A recorder with the fake device and a stream.
 pub struct Rig {
     pub rec: Recorder,
     pub device: Arc<CudaDevice>,

@@ -55,7 +55,6 @@ pub(super) struct Thread {
     steps: u64,
 }
 
-/// Why a thread stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     /// Before this instruction, until the other threads of its warp arrive.

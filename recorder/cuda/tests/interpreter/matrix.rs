@@ -90,7 +90,6 @@ fn places(shape: Shape, warp: usize, lane: usize, register: usize) -> Vec<(usize
     vec![(row, 8 * (register / 4) + 2 * nth + register % 2)]
 }
 
-/// Adds a product to the sums of a warp.
 fn add(
     shape: Shape,
     warp: usize,

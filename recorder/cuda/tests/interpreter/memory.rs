@@ -17,7 +17,6 @@ impl Memory {
         at
     }
 
-    /// Maps zeros.
     pub fn reserve(&mut self, bytes: usize) -> u64 {
         let at = FIRST + APART * self.regions.len() as u64;
         self.regions.push((at, vec![0; bytes]));

@@ -9,7 +9,6 @@ pub struct Module {
 }
 
 pub struct Kernel {
-    /// Offset and size of each parameter.
     pub parameters: Vec<(usize, usize)>,
     pub code: Vec<Instruction>,
     pub registers: usize,
@@ -182,7 +181,6 @@ impl Module {
         self.kernels.contains_key(name)
     }
 
-    /// Names, in order.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.kernels.keys().map(String::as_str).collect();
         names.sort_unstable();

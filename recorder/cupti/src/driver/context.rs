@@ -298,7 +298,6 @@ pub struct Launch {
 /// A parameter of a kernel, by value.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
-    /// An address or a number.
     Word(u64),
     Half(u32),
     Bytes(&'a [u64]),

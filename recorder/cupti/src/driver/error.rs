@@ -7,7 +7,6 @@ pub(super) type ErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// The loader finds no driver.
     #[error("no NVIDIA driver library was found: {} (hint: it comes with the driver, and `LD_LIBRARY_PATH` is searched too)", .searched.join("; "))]
     NoLibrary {
         /// Each name, with what the loader says about it.
@@ -20,7 +19,6 @@ pub enum DriverError {
         path: String,
         function: String,
     },
-    /// There is a driver, but no device.
     #[error("the NVIDIA driver sees no device (hint: `CUDA_VISIBLE_DEVICES` hides devices)")]
     NoDevice,
     /// There is no device of that number.
@@ -43,7 +41,6 @@ pub enum DriverError {
     Text(&'static str),
 }
 
-/// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
 
 pub(super) fn done(

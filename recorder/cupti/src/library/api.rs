@@ -26,7 +26,6 @@ pub struct SubscriberParams {
 /// A reason why a call did nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The library has no such function.
     Missing(&'static str),
     Code(&'static str, i32),
 }
@@ -130,16 +129,13 @@ functions! {
     unsubscribe "cuptiUnsubscribe" (subscriber: *mut c_void);
     enable_callback "cuptiEnableCallback" (enable: u32, subscriber: *mut c_void, domain: u32, number: u32);
     get_callback_name "cuptiGetCallbackName" (domain: u32, number: u32, name: *mut *const c_char);
-    /// Sets the numbering of threads.
     set_thread_id_type "cuptiSetThreadIdType" (kind: u32);
     /// Registers the functions that provide empty buffers and take full ones.
     register_callbacks "cuptiActivityRegisterCallbacks" (requested: ActivityBufferRequested, completed: ActivityBufferCompleted);
     activity_enable "cuptiActivityEnable" (kind: u32);
-    /// Disables a kind of records.
     activity_disable "cuptiActivityDisable" (kind: u32);
     enable_runtime_api "cuptiActivityEnableRuntimeApi" (number: u32, enable: u8);
     enable_driver_api "cuptiActivityEnableDriverApi" (number: u32, enable: u8);
-    /// Stages of a launch.
     enable_latency_timestamps "cuptiActivityEnableLatencyTimestamps" (enable: u8);
     enable_event_timestamps "cuptiActivityEnableCudaEventDeviceTimestamps" (enable: u8);
     /// Whether each query of an unfinished event creates a record.

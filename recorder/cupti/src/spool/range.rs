@@ -12,7 +12,6 @@ pub enum RangeKind {
     Pop = 2,
     /// Begins a range that may end on any thread.
     Start = 3,
-    /// Ends a range begun by `Start`.
     End = 4,
     Mark = 5,
     /// `message` names category `category` of the domain.

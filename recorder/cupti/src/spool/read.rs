@@ -18,7 +18,6 @@ pub enum Item<'s> {
     Record(&'s [u8]),
     Range(RangeEvent),
     Clock(ClockReading),
-    /// Number of records that were dropped.
     Dropped(u64),
     Note(Note),
     /// A thread, by the operating system's number, and its name.

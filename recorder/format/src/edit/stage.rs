@@ -16,9 +16,7 @@ use crate::run_json::{RUN_JSON, RunJson};
 #[derive(Debug)]
 pub struct Stage {
     folder: PathBuf,
-    /// The existing run.
     old: Folder,
-    /// Held until the end.
     _lock: FileLock,
 }
 

@@ -123,7 +123,6 @@ fn is_watched(address: usize) -> bool {
     })
 }
 
-/// Maps a page of zeros at an address in a watched range.
 fn put_zeros(address: usize) -> bool {
     // SAFETY: asks for a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

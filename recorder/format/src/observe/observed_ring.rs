@@ -17,13 +17,11 @@ const COPIED: usize = 1024;
 /// Records after the published head that the thread may be writing: more than two groups.
 const UNPUBLISHED: u64 = 64;
 
-/// A ring, and how far it was read.
 pub(super) struct ObservedRing {
     _pages: Arc<SharedPages>,
     /// Start of the ring in the pages.
     base: NonNull<u8>,
     capacity: u64,
-    /// Position of the next record to read.
     at: u64,
     /// Records before this position are to be read now.
     stop: u64,

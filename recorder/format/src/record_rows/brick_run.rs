@@ -7,7 +7,6 @@ use crate::ring::Origin;
 use crate::schema::{TABLES, TableId};
 use crate::text::{Site, Text, Texts};
 
-/// Limit on records that are added together.
 const MAX_RUN: usize = 64;
 
 /// Indices of the columns in which such bricks differ.

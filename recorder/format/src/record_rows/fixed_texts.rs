@@ -28,7 +28,6 @@ pub(super) struct FixedTexts {
 enum Known {
     NotAsked,
     No,
-    /// A known brick, and the name of its category.
     Yes(BrickId, Text),
 }
 

@@ -14,9 +14,7 @@ use crate::run_json::RUN_JSON;
 use crate::schema::FORMAT_NAME;
 
 const PTX: &str = "ptx";
-/// Prefix of the name of a rank's folder.
 const RANK: &str = "rank=";
-/// Limit on foreign entries that are listed.
 const MAX_NAMED: usize = 8;
 /// A larger `run.json` is not ours.
 const MAX_RUN_JSON_BYTES: u64 = 256 << 20;
@@ -180,7 +178,6 @@ mod tests {
 
     const RUN: &str = r#"{"format":{"name":"trueno-run","major":1,"minor":9},"state":"finished"}"#;
 
-    /// Result of the check for a folder with these files.
     fn check(files: &[(&str, &str)]) -> Result<(), Error> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

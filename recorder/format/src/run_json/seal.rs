@@ -11,7 +11,6 @@ const KEY: &str = "xxh3";
 /// Text before and after the hash in a file as it is written.
 const BEFORE: &str = ",\n  \"xxh3\": \"";
 const BEHIND: &str = "\"\n}\n";
-/// Number of digits of a hash.
 const DIGITS: usize = 16;
 
 /// State of the seal of a `run.json`.

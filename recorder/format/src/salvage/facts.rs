@@ -52,7 +52,6 @@ pub(super) fn add(
     });
 }
 
-/// Adds the rows of a table that are missing.
 struct Missing<'a, F> {
     disk: &'a BTreeMap<String, OnDisk>,
     off: F,

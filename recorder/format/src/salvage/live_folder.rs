@@ -309,7 +309,6 @@ fn max_name(lines: u64) -> u64 {
     (2 * lines + 1024).min(1 << 24)
 }
 
-/// True if no ring has been created in that range yet.
 fn is_unused(memory: &Mapping, range: &Range<usize>) -> bool {
     // SAFETY: inside the memory, aligned to a page; any bits are valid in it.
     let kind: &FileKind = unsafe { memory.base().add(range.start).cast().as_ref() };

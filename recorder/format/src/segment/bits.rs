@@ -6,7 +6,6 @@ use super::batch::Cells;
 /// A bitmap over the rows of a batch, with the first row in the lowest bit.
 pub(super) type Bits = [u64; BATCH_ROWS / 64];
 
-/// Number of words of a bitmap in a body.
 pub(super) fn words(rows: usize) -> usize {
     rows.div_ceil(64)
 }

@@ -8,14 +8,12 @@ use crate::text::Text;
 /// for all numbers below it.
 const DENSE_NUMBERS: usize = 1 << 22;
 
-/// Dictionary of one text column within one segment.
 #[derive(Default)]
 pub(crate) struct Dictionary {
     /// Key + 1, indexed by the number of the text; 0 if absent.
     keys: Vec<u32>,
     /// The same for numbers from [`DENSE_NUMBERS`] on.
     high_keys: HashMap<u32, u32>,
-    /// Texts by key.
     texts: Vec<Text>,
 }
 

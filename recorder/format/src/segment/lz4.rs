@@ -13,7 +13,6 @@ use block::Block;
 /// checksum of that.
 const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
 const FRAME_END: [u8; 4] = [0; 4];
-/// Maximum size of a block before compression.
 const BLOCK_BYTES: usize = 64 << 10;
 const WORD_BYTES: usize = size_of::<u64>();
 const MATCH_BYTES: usize = 4;
@@ -239,7 +238,6 @@ fn first_of_last_literals<V: Value>(values: &[V]) -> usize {
     values.len() - (LAST_MATCH_START - MATCH_BYTES).div_ceil(size_of::<V>())
 }
 
-/// Number of high bytes that two values share.
 #[inline(always)]
 fn same_high_bytes<V: Value>(a: V, b: V) -> usize {
     let unused = u64::BITS - 8 * size_of::<V>() as u32;

@@ -76,7 +76,6 @@ impl Push for Pair {
     }
 }
 
-/// Offset of a slot in a table's vtable.
 const fn slot(number: u16) -> u16 {
     4 + 2 * number
 }

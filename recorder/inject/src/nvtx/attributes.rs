@@ -11,7 +11,6 @@ pub struct Attributes {
     pub message: u32,
 }
 
-/// Offsets of the fields.
 const SIZE: usize = 2;
 const CATEGORY: usize = 4;
 const MESSAGE_TYPE: usize = 32;

@@ -7,7 +7,6 @@ use std::ffi::c_void;
 /// Larger than all numbers of names.
 const MARK: usize = 1 << 32;
 
-/// A handle for a name.
 pub fn handle(number: u32) -> *mut c_void {
     (MARK | number as usize) as *mut c_void
 }
@@ -17,7 +16,6 @@ pub fn domain_of(handle: *const c_void) -> u32 {
     number_of(handle)
 }
 
-/// The name behind the handle of a registered text.
 pub fn message_of(handle: *const c_void) -> u32 {
     number_of(handle)
 }

@@ -59,7 +59,6 @@ pub const TABLE: &[(usize, Slot)] = &[
     ),
 ];
 
-/// Records an event of the calling thread, now.
 pub fn event(session: &Session, kind: RangeKind, domain: u32, what: Attributes, range: u64) {
     session.range(&RangeEvent {
         kind,

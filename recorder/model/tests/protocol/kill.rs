@@ -29,7 +29,6 @@ pub enum Order {
     CountBeforeForgetting,
 }
 
-/// The steps that a thread has left.
 struct Steps(u32);
 
 impl Steps {
@@ -46,7 +45,6 @@ struct Table {
     values: [AtomicU64; BATCH],
     /// 0 for no row.
     origins: [AtomicU64; BATCH],
-    /// Number of batches written before these rows.
     batches: AtomicU64,
     disk: Mutex<Vec<u64>>,
     batches_on_disk: AtomicU64,
@@ -122,7 +120,6 @@ impl Table {
     }
 }
 
-/// Runs the producer until it is killed.
 fn produce<W: AtomicWord>(ring: Arc<Ring<W>>, mut steps: Steps) -> Option<()> {
     let mut producer = Producer::new(ring);
     for value in 1..=RECORDS {

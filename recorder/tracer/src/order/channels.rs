@@ -19,7 +19,6 @@ const MAX_WRITES: usize = 4096;
 /// From this number of channels on, those that no process has open are removed.
 const MIN_CHANNELS: usize = 4096;
 
-/// One direction of data flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Channel {
     /// A pipe or an event counter.
@@ -29,12 +28,10 @@ pub(crate) enum Channel {
     Tcp(Connection),
 }
 
-/// Descriptors that a call writes to and reads from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub gives: Option<i32>,
     pub takes: Option<i32>,
-    /// True if it leaves what it reads.
     pub peeks: bool,
 }
 
@@ -94,7 +91,6 @@ struct Writes {
     open: u32,
     /// Bytes written by those that have returned, minus those taken.
     units: i64,
-    /// True if some of it was taken.
     is_taken: bool,
     /// When the last of them returned.
     ended: Moment,
@@ -103,7 +99,6 @@ struct Writes {
 #[derive(Default)]
 struct State {
     writes: VecDeque<Writes>,
-    /// Number of reads that are open.
     reads: u32,
     /// Reads that were open at this moment may overlap with others, so their order is unknown.
     mixed_at: Moment,
@@ -141,7 +136,6 @@ impl Channels {
         self.inherited = inherited;
     }
 
-    /// From now on data may be moved without traced calls.
     pub fn are_hidden(&mut self) {
         self.is_blind = true;
         self.states.clear();

@@ -14,7 +14,6 @@ use crate::memory::{self, Place};
 /// Limit on words that are treated as one, and on separate wakes per word.
 const MAX_ALIASES: usize = 4096;
 const MAX_WAKES: usize = 64;
-/// Limit on cached places of shared words.
 const MAX_PLACES: usize = 1024;
 
 /// A word of memory, with the kernel's notion of identity.
@@ -46,11 +45,9 @@ struct Wake {
     ended: Moment,
     /// Number of waits that it ended and that have not returned yet. `None` if the call has not returned.
     left: Option<u64>,
-    /// True if it stands for several wakes.
     is_mixed: bool,
 }
 
-/// A wait that a wake has ended.
 struct Woken {
     to: u64,
     mask: u32,

@@ -70,7 +70,6 @@ pub(crate) enum Role {
         takes: Option<Channel>,
         /// Address of a number that stands for the bytes, for an event counter.
         units_at: Option<u64>,
-        /// True if it only peeks at the data.
         peeks: bool,
     },
     SendsSignal,
@@ -336,7 +335,6 @@ impl Order {
         }
     }
 
-    /// A call ended a wait. It has no row yet if it has not returned.
     fn ends(&mut self, (from, kind): (u64, CauseKind), to: u64) {
         let cause = Cause { from, to, kind };
         match self.open.get_mut(&from) {

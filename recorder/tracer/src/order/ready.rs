@@ -8,7 +8,6 @@ use syscalls::Sysno;
 
 use crate::memory;
 
-/// Size of an entry of `poll`.
 const ENTRY_BYTES: u64 = 8;
 /// Longer lists are not read.
 const MAX_ENTRIES: u64 = 256;
@@ -16,7 +15,6 @@ const MAX_LIST_BYTES: u64 = 1 << 16;
 /// Offset of the program's data in an event, which is packed on x86-64 only.
 const DATA_AT: u64 = if cfg!(target_arch = "x86_64") { 4 } else { 8 };
 
-/// A call that waits for several descriptors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Poll {
     /// `poll`: address of the list and its length.
@@ -32,7 +30,6 @@ pub(crate) struct Ready {
     pub is_edge: bool,
 }
 
-/// Parses a call that waits for several descriptors.
 pub(crate) fn poll(call: Sysno, arguments: &[u64; 6]) -> Option<Poll> {
     match call {
         #[cfg(target_arch = "x86_64")]

@@ -22,7 +22,6 @@ struct Sent {
     signal: c_int,
 }
 
-/// The target of a signal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Process(pid_t),
@@ -31,7 +30,6 @@ enum Target {
     Some,
 }
 
-/// A signal as described by the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SignalInfo {
     pub signal: c_int,
@@ -48,7 +46,6 @@ impl SignalInfo {
         (self.signal == libc::SIGCHLD && codes.contains(&self.code)).then_some(self.process)
     }
 
-    /// True if a call has sent it.
     fn is_sent(&self) -> bool {
         [libc::SI_USER, libc::SI_TKILL, libc::SI_QUEUE].contains(&self.code)
     }

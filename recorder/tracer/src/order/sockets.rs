@@ -35,7 +35,6 @@ impl Connection {
         }
     }
 
-    /// True if both ends are on this machine.
     fn is_local(&self) -> bool {
         let (from, to) = (self.from.0, self.to.0);
         let version_4 = |address: u128| (address >> 32 == 0xffff).then_some(address as u32);

@@ -155,7 +155,6 @@ impl BatchColumns {
     }
 }
 
-/// A column of one value.
 fn condensed(values: &[u64]) -> Option<Cells<'_>> {
     let (first, rest) = values.split_first()?;
     rest.iter()
