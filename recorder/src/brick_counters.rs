@@ -24,7 +24,6 @@ pub(crate) fn begin(lane: &mut Lane, seq: u32) {
     }
 }
 
-/// Ends brick `seq` at `ticks` and records its counts.
 #[cold]
 #[inline(never)]
 pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {

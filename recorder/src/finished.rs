@@ -174,8 +174,8 @@ impl Site {
     }
 }
 
-/// The name with its place, for guards as well: their rows tell of it, and not of where the guard was made. Bindings of
-/// other languages know the place in words.
+/// The name with its source location, for guards as well: their rows have this location and not the one of the guard.
+/// Bindings of other languages pass the location as text.
 ///
 /// ```
 /// # let rec = trueno_recorder::Recorder::disabled();

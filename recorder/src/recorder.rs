@@ -398,7 +398,6 @@ impl Inner {
     }
 
     /// # Errors
-    ///
     /// [`Error::Forked`]: data under a lock of the parent may be inconsistent, and the lock may be held by a
     /// thread that does not exist here.
     fn check_process(&self) -> Result<(), Error> {

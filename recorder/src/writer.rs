@@ -68,7 +68,6 @@ pub(super) struct Writer {
     rows: Rows,
     pairs: Vec<ClockReading>,
     next_pair: Instant,
-    /// Rows of `threads` for threads that have ended.
     ended: Vec<LoggedThread>,
     sources: HashSet<(u64, String)>,
 }

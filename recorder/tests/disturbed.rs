@@ -23,7 +23,6 @@ fn was_run_alone(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
     true
 }
 
-/// The mapped files of `live/`.
 fn mapped(run: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(run.join("live")).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());

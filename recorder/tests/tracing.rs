@@ -299,7 +299,6 @@ fn events_are_as_severe_as_asked() {
     }
 }
 
-/// Attributes of a brick: keys and values.
 fn attributes_of(path: &Path, bricks: &Table, row: usize) -> Vec<(String, Cell)> {
     let attributes = table(path, "attributes");
     let of = (0..attributes.rows)

@@ -77,7 +77,6 @@ impl Profiler {
     /// Ends the run. Operations that are still open are not in it, and `run.json` says so.
     ///
     /// # Errors
-    ///
     /// See [`Recorder::finish`].
     pub fn finish(&self) -> Result<Summary, Error> {
         self.session.finish()

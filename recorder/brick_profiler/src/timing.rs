@@ -184,7 +184,7 @@ impl BrickProfiler {
     }
 }
 
-/// Runs a block as a brick of a profiler, and gives its value. Work of a device has to have ended in the block.
+/// Runs a block as a brick of a profiler and returns its value. Device work must end within the block.
 ///
 /// ```
 /// use trueno_brick_profiler::{BrickProfiler, time_brick};

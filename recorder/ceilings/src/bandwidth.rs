@@ -186,7 +186,6 @@ impl Moving {
     /// Goes over the next `blocks` blocks.
     ///
     /// # Panics
-    ///
     /// If the memory has less than [`Moving::memory_bytes`].
     pub fn run(&mut self, memory: &mut Memory, blocks: u64) -> u64 {
         if blocks == 0 {

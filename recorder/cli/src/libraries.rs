@@ -224,7 +224,6 @@ fn python_of(program: &OsStr) -> Option<PathBuf> {
     Some(interpreter.into())
 }
 
-/// Folders where a Python finds packages.
 fn packages(python: &Path) -> Vec<PathBuf> {
     let asked = Command::new(python)
         .args(["-c", "import sys; print('\\n'.join(sys.path))"])

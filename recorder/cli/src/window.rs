@@ -40,7 +40,6 @@ impl Window {
         self.can_be_asked && signals::was_asked_to_end()
     }
 
-    /// Waits until the recording begins, or the process ends.
     pub fn wait(&self, process: i32) -> Result<Ended, Failure> {
         let Some(delay) = self.delay else {
             return Ok(Ended::Asked);

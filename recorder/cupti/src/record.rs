@@ -167,7 +167,6 @@ layout! {
         what: u32 = 4,
         /// 2: a thread.
         object: u32 = 8,
-        /// Process of the thread.
         process: u32 = 12,
         thread: u32 = 16,
         start: u64 = 24,
@@ -334,7 +333,6 @@ layout! {
         multiprocessors: u32 = 44,
         compute_major: u32 = 104,
         compute_minor: u32 = 108,
-        /// Number of the device in the process.
         device: u32 = 112,
         /// Unique among all devices.
         uuid: [u8; 16] = 120,

@@ -99,7 +99,6 @@ impl Simd {
     /// Checks that the CPU supports the backend.
     ///
     /// # Errors
-    ///
     /// It does not; the message lists the backends that it supports.
     pub fn new(backend: Backend) -> Result<Simd, String> {
         if backend.is_available() {

@@ -41,7 +41,6 @@ pub struct Generated {
 /// iteration processes the token before it.
 ///
 /// # Errors
-///
 /// No threads can be started.
 pub fn generate(plan: &Plan, probe: &Probe) -> io::Result<Generated> {
     let rec = &probe.rec;

@@ -34,7 +34,6 @@ impl<'a> HeadPool<'a> {
     /// `threads` workers in `scope`, or none if one thread is enough.
     ///
     /// # Errors
-    ///
     /// A thread cannot be started.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, 'a>,

@@ -49,7 +49,6 @@ impl<'a> Kernels<'a> {
         self.simd
     }
 
-    /// The recorder, if tiles are recorded.
     pub fn tile_recorder(&self) -> Option<&'a Recorder> {
         self.rec.filter(|_| self.tiles)
     }

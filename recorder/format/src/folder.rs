@@ -161,7 +161,6 @@ impl Folder {
     /// Opens an existing file for appending.
     ///
     /// # Errors
-    ///
     /// It cannot be opened, or is a link.
     pub(crate) fn open_appended(&self, name: &str) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NOFOLLOW;

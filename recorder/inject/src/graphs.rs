@@ -27,7 +27,6 @@ const EXIT: u32 = 1;
 /// Edges that wait to be written: pairs of node numbers, as bytes.
 #[derive(Debug, Default)]
 pub struct Graphs {
-    /// Clones and the nodes they were cloned from.
     clones: Mutex<Vec<u8>>,
     edges: Mutex<Vec<u8>>,
 }

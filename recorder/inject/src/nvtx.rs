@@ -88,7 +88,6 @@ pub unsafe fn install(get: GetExportTable) -> bool {
     any
 }
 
-/// A function of any type, for a slot.
 #[derive(Clone, Copy)]
 struct Slot(Function);
 

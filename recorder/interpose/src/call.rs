@@ -62,7 +62,6 @@ impl Symbol {
         }
     }
 
-    /// The function that this caller would have called.
     #[inline(always)]
     fn real(&self, caller: usize) -> usize {
         let real = self.real.load(Ordering::Acquire);

@@ -169,7 +169,6 @@ extern "C" fn thread_ends(lane: *mut c_void) {
     }
 }
 
-/// Waits until a lane has room; false if nothing reads it.
 pub fn wait_for_room(channel: &Channel, lane: &Lane) -> bool {
     let nap = libc::timespec {
         tv_sec: 0,

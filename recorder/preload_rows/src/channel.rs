@@ -43,7 +43,6 @@ pub struct Header {
     /// Mean distance of sample points; 0 if allocations are not recorded.
     pub mean_bytes: AtomicU64,
     pub reader: AtomicU32,
-    /// PID namespace of the command.
     pub pid_namespace: AtomicU64,
     /// Number of program images that reported something; each has a number from 1 on.
     pub images: AtomicU64,
@@ -133,7 +132,6 @@ impl Channel {
     /// Creates the memory. It is freed with the descriptor and the last process that has mapped it.
     ///
     /// # Errors
-    ///
     /// The system has no memory or no `memfd_create`.
     pub fn create() -> io::Result<(&'static Self, OwnedFd)> {
         // SAFETY: the name is a text.

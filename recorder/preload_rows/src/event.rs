@@ -18,7 +18,6 @@ pub struct Request {
     pub precision: Precision,
     /// In the order of the routine's arguments; see [`Routine::sizes`].
     pub sizes: [i64; 3],
-    /// True if the matrix is on the right.
     pub is_right: bool,
     /// True if the output is written without being read.
     pub is_beta_zero: bool,

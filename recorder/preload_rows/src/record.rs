@@ -68,7 +68,6 @@ impl Recorded {
 /// Checks that memory can be shared with programs here.
 ///
 /// # Errors
-///
 /// [`Error::NoMemory`]: it cannot.
 pub fn check() -> Result<(), Error> {
     Channel::create().map(drop).map_err(Error::NoMemory)
@@ -78,7 +77,6 @@ pub fn check() -> Result<(), Error> {
 /// program or the recording: what its children do after that is not recorded.
 ///
 /// # Errors
-///
 /// The program did not start. Later failures are in [`Recorded::failure`], and the program goes on.
 pub fn record(
     mut command: Command,

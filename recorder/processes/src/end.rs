@@ -68,7 +68,6 @@ impl ProcessEnd {
 /// Waits for the end of a child.
 ///
 /// # Errors
-///
 /// It is not a child, or has already been waited for.
 pub fn wait_for_child(child: pid_t) -> io::Result<ExitStatus> {
     loop {

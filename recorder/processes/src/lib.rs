@@ -23,7 +23,6 @@ const START_AT: usize = 19;
 /// Running threads of a process, sorted by number.
 ///
 /// # Errors
-///
 /// There is no such process, or it belongs to another user on a system that hides those.
 pub fn threads(process: pid_t) -> io::Result<Vec<pid_t>> {
     let mut all = BTreeSet::new();

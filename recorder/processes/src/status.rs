@@ -12,7 +12,6 @@ pub struct Status {
     pub parent: pid_t,
     /// Process that traces it; 0 for none.
     pub tracer: pid_t,
-    /// Real user.
     pub user: u32,
     /// As shown by `ps`: `R` running or runnable, `S` and `D` waiting, `T` and `t` stopped, `Z` and `X` ended.
     pub state: char,

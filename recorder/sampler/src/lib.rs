@@ -89,7 +89,6 @@ pub enum Error {
 /// Checks whether programs can be sampled here. Returns why it would not be recorded who ends their waits.
 ///
 /// # Errors
-///
 /// [`Error::Forbidden`]: they cannot.
 pub fn check() -> Result<Option<String>, Error> {
     counters::check()

@@ -30,7 +30,6 @@ pub(crate) enum Kind {
     /// A call passes it to a device.
     Queued,
     Received,
-    /// A round of receiving has ended.
     RoundEnded,
 }
 
@@ -42,7 +41,6 @@ pub(crate) struct Stage {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
-    /// The thread that was running.
     pub of: ThreadOf,
     kind: Kind,
     context: Context,

@@ -89,7 +89,6 @@ const GOES_ON: [u8; 1] = [1];
 /// Ends with the program or the recording: what its children do after that is not sampled.
 ///
 /// # Errors
-///
 /// The program did not start. Later failures are in [`Sampled::failure`], and the program continues.
 pub fn sample(
     command: Command,
@@ -143,7 +142,6 @@ pub fn sample(
 /// Calls `begun` once sampling has started. Ends with the process or the recording.
 ///
 /// # Errors
-///
 /// The process cannot be sampled.
 pub fn attach(
     process: i32,

@@ -37,7 +37,6 @@ pub(crate) enum Context {
 
 pub(crate) struct Hit {
     pub time_ns: u64,
-    /// The thread that was running.
     pub by: ThreadOf,
     pub context: Context,
     own: Vec<u8>,

@@ -19,7 +19,6 @@ pub trait Device: Send + Sync {
     /// Waits until all work submitted by any thread has ended.
     ///
     /// # Errors
-    ///
     /// A message. Work that waited for this then has no measured times.
     fn synchronize(&self) -> Result<(), String>;
 

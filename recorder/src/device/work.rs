@@ -101,7 +101,6 @@ impl DeviceWork {
         answer.ok()
     }
 
-    /// Puts a mark on a stream if rows of that table are recorded.
     pub(super) fn mark(&self, table: TableId, stream: u32) -> Option<u64> {
         if !self.records(table) || self.pending().timeline.is_none() {
             return None;

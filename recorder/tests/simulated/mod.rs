@@ -43,7 +43,6 @@ impl SimulatedDevice {
         self.state.lock().unwrap()
     }
 
-    /// Launches work of this duration on a stream.
     pub fn launch(&self, stream: u32, work_ns: u64) {
         let mut state = self.state();
         let now = state.now_ns;
@@ -60,7 +59,6 @@ impl SimulatedDevice {
         self.state().failure = problem.map(str::to_owned);
     }
 
-    /// Makes synchronising panic from now on.
     pub fn panic_from_now_on(&self) {
         self.state().panics = true;
     }

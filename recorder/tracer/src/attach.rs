@@ -18,7 +18,6 @@ const MAX_STANDING: Duration = Duration::from_millis(50);
 pub(crate) struct Attached {
     /// The first stop of each thread.
     pub stops: Vec<(pid_t, Event)>,
-    /// Threads, each with its process.
     pub threads: Vec<(pid_t, pid_t)>,
     /// Number of processes that could not be attached to.
     pub left_out: u64,
@@ -45,7 +44,6 @@ pub(crate) fn attach_to(process: pid_t, processes: &Selection) -> Result<Attache
 }
 
 impl Attached {
-    /// Returns true if there were new threads.
     fn seize_new(
         &mut self,
         process: pid_t,

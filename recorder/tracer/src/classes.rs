@@ -84,7 +84,6 @@ impl Calls {
     /// and names, or each of them with `!` for all except these. `all` stands for all calls.
     ///
     /// # Errors
-    ///
     /// A word is neither a class nor the name of a call on this machine; words with and without `!` are mixed.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -114,7 +114,6 @@ impl Descriptors {
         Some(open.name)
     }
 
-    /// Forgets what a call changes.
     pub(crate) fn forget(&mut self, process: pid_t, call: Sysno, arguments: &[u64; 6]) {
         let Some(known) = &mut self.known else { return };
         let changed = match call {

@@ -61,7 +61,6 @@ fn statement(code: u32, value: u32) -> sock_filter {
     }
 }
 
-/// Skips statements if the value is equal.
 fn equal(value: u32, skipped: u8) -> sock_filter {
     sock_filter {
         jt: skipped,
@@ -69,7 +68,6 @@ fn equal(value: u32, skipped: u8) -> sock_filter {
     }
 }
 
-/// Skips statements if the value is different.
 fn unequal(value: u32, skipped: u8) -> sock_filter {
     sock_filter {
         jf: skipped,

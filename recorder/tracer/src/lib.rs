@@ -31,7 +31,6 @@ pub use trace::{Part, Traced, Watch, attach, trace};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No program was given.
     #[error("no program given")]
     NoProgram,
     /// The program did not start.

@@ -344,7 +344,6 @@ impl Rows {
         self.order.thread_is_gone(thread);
     }
 
-    /// Forgets a thread from before the recording.
     pub fn forget(&mut self, thread: &Thread) {
         self.descriptors.thread_ends(thread.process);
         self.counts.threads -= 1;

@@ -71,7 +71,6 @@ pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Start
 /// Checks whether programs can be traced here, with a process that ends at once.
 ///
 /// # Errors
-///
 /// [`Error::Forbidden`]: they cannot.
 pub fn check() -> Result<(), Error> {
     // SAFETY: the child calls nothing but system calls.

@@ -47,7 +47,6 @@ pub type Watch<'a> = &'a mut dyn FnMut(pid_t);
 /// descendants have ended, or with the recording.
 ///
 /// # Errors
-///
 /// The program did not start: the run is then empty. Later failures are in [`Traced::failure`], and the program
 /// continues.
 pub fn trace(
@@ -88,7 +87,6 @@ pub fn trace(
 /// process may be a child.
 ///
 /// # Errors
-///
 /// The process cannot be traced; it continues as before.
 pub fn attach(
     process: pid_t,

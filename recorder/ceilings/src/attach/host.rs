@@ -8,7 +8,6 @@ use trueno_format::run_json::Host;
 /// Compares the hosts. Returns the facts that could not be compared because the run lacks them.
 ///
 /// # Errors
-///
 /// The values that differ, both of each. A fact that every run should state counts as different if it is missing.
 /// Only the microcode may be missing: older runs lack it.
 pub(super) fn compare(of_run: &Host) -> Result<Vec<&'static str>, String> {

@@ -66,7 +66,6 @@ fn half_of(value: f64) -> u16 {
     found
 }
 
-/// Elements of a register, the lowest first.
 fn elements(of: Element, register: u64) -> Vec<f64> {
     let count = (32 / of.bits()).max(1);
     let mask = u64::MAX >> (64 - of.bits());

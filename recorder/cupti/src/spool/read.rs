@@ -145,7 +145,6 @@ fn items<'s>(kind: Chunk, payload: &'s [u8], take: &mut impl FnMut(Item<'s>)) ->
     Some(())
 }
 
-/// A sequence of pairs of numbers.
 fn pairs(payload: &[u8], mut take: impl FnMut(u64, u64)) -> Option<()> {
     let (pairs, rest) = payload.as_chunks::<16>();
     for pair in pairs {

@@ -23,7 +23,6 @@ const MAX_RUN_JSON_BYTES: u64 = 256 << 20;
 /// and none of its folders is write-protected, which would leave a part of it.
 ///
 /// # Errors
-///
 /// It has other entries, which are listed; it is not a run; or an operating system error.
 pub(super) fn check_removable(given: &Path, run: &Folder) -> Result<(), Error> {
     let mut foreign = Vec::new();

@@ -36,7 +36,6 @@ pub(crate) fn text_columns(table: &Table) -> impl Iterator<Item = &'static Colum
 /// Appends a dictionary to bytes that begin at `offset` of their file.
 ///
 /// # Errors
-///
 /// Its texts together are longer than 32 bits can express.
 pub(super) fn append_dictionary<S: AsRef<str>>(
     bytes: &mut Vec<u8>,

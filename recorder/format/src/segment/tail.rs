@@ -12,7 +12,6 @@ use crate::schema::Table;
 /// has the texts of each text column, in order; `parts` are head and batches.
 ///
 /// # Errors
-///
 /// The texts of a column together are longer than 32 bits can express.
 pub(crate) fn tail_bytes(
     table: &Table,

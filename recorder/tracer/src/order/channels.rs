@@ -147,7 +147,6 @@ impl Channels {
         self.sockets.insert(other, Ends::Pair(one));
     }
 
-    /// The channel that a call on this object writes to.
     pub fn of_giver(&mut self, process: pid_t, object: Object) -> Option<Channel> {
         let Object::Socket(number) = object else {
             return self.of(object);
@@ -167,7 +166,6 @@ impl Channels {
         Some(channel)
     }
 
-    /// The channel that a call on this object reads from.
     pub fn of_taker(&mut self, process: pid_t, object: Object) -> Option<Channel> {
         let Object::Socket(number) = object else {
             return self.of(object);

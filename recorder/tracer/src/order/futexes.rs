@@ -211,7 +211,6 @@ impl Futexes {
         Some(asked.word)
     }
 
-    /// A thread has ended and has cleared its word.
     pub fn thread_is_gone(&mut self, word: Word, now: Moment) {
         let word = self.first_of(word);
         if let Some(waits) = self.words.get_mut(&word) {
