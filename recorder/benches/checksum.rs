@@ -16,7 +16,6 @@ const SIZES: [(&str, usize); 3] = [
     ("4 MiB", 1 << 22),
     ("64 MiB", 1 << 26),
 ];
-/// Bytes read per measurement.
 const TURN_BYTES: usize = 1 << 26;
 const TURNS: usize = 15;
 const MAX_TO_READ: f64 = 2.0;

@@ -38,7 +38,6 @@ enum Metrics {
     Random,
 }
 
-/// Number of threads and what they record, in the order of the table.
 const CASES: [(&str, u64, Metrics); 5] = [
     ("empty", 1, Metrics::None),
     ("empty, 2 threads", 2, Metrics::None),

@@ -110,7 +110,6 @@ fn measure(name: &str, threads: usize, program: impl Fn(&Recorder)) {
     );
 }
 
-/// CPU seconds and page faults, including the end of the recording.
 fn timed(program: &impl Fn(&Recorder), rec: Recorder) -> (f64, i64) {
     let before = usage();
     program(&rec);

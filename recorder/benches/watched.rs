@@ -116,7 +116,6 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// The median cost of a span over the batches of a block.
 fn block(rec: &Recorder) -> f64 {
     let mut times_ns = Vec::new();
     let begin = Instant::now();

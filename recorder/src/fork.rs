@@ -49,7 +49,6 @@ unsafe impl Sync for Node {}
 
 static NODES: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
-/// A recorder's entry in the list of those to turn off.
 pub(crate) struct Watched(&'static Node);
 
 /// Puts a recorder on the list.

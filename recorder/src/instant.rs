@@ -96,7 +96,6 @@ impl Recorder {
 
 #[derive(Default)]
 pub(crate) struct Arguments {
-    /// Without the final brace.
     json: String,
 }
 

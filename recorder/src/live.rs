@@ -97,7 +97,6 @@ impl Live {
         });
     }
 
-    /// Zeroed memory, in a new file of that name if possible.
     fn memory(&self, name: &str, bytes: usize) -> Option<Mapping> {
         self.memory_by(Mapping::create, name, bytes)
             .or_else(|| Mapping::anonymous(bytes).ok())

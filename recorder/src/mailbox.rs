@@ -27,7 +27,6 @@ pub(crate) enum Request {
         id: u32,
         text: u32,
     },
-    /// Both clocks at one moment.
     DevicePair {
         pair: ClockReading,
         device: u32,

@@ -40,7 +40,6 @@ impl Name {
         }
     }
 
-    /// The name of a text, if it is already interned.
     pub(crate) fn known(text: &str) -> Option<Name> {
         Self::find(xxh3_64(text.as_bytes()), text)
     }

@@ -184,7 +184,6 @@ impl Recorder {
         self.tables().has(table)
     }
 
-    /// Distinguishes recorders of the process.
     #[inline(always)]
     pub(crate) fn number(&self) -> u64 {
         self.inner.number

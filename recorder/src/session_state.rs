@@ -33,7 +33,6 @@ pub(crate) const CALLS_CLOCK: u32 = 1 << 28;
 
 const _: () = assert!(TABLES.len() <= 28);
 
-/// The lane of a thread that has ended with open guards.
 struct AbandonedLane(*mut Lane);
 
 // SAFETY: only ever freed, and not before the last guard is gone (`SessionState::free_abandoned`).

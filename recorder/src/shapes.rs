@@ -111,7 +111,6 @@ fn text(operands: &[Operand<'_>]) -> Option<String> {
     (text.len() <= MAX_TEXT_BYTES).then_some(text)
 }
 
-/// Appends a list. Stops once the text is too long.
 fn list<T>(text: &mut String, of: &[T], mut put: impl FnMut(&mut String, &T)) {
     text.push('[');
     for (at, one) in of.iter().enumerate() {

@@ -79,7 +79,6 @@ pub(crate) struct ThreadRegistry {
     pub recording: Mutex<BTreeMap<u32, Arc<ThreadInfo>>>,
     ended_dropped: RowCounters,
     ended_dropped_names: Mutex<NamedRows>,
-    /// Rings of threads that were still running when the run ended.
     left: Mutex<Vec<Arc<Ring>>>,
 }
 
@@ -155,7 +154,6 @@ impl ThreadRegistry {
     }
 }
 
-/// Number of published events that will not be read.
 fn unread_events(ring: &Arc<Ring>) -> u64 {
     let mut ring = ring.clone();
     let mut count = 0;

@@ -45,7 +45,6 @@ impl TileSampling {
         at == taken
     }
 
-    /// A random position in a stratum (xorshift).
     fn drawn(&mut self, level: usize) -> u16 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;

@@ -32,9 +32,7 @@ use crate::open_rows::OfThread;
 use crate::session_state::SessionState;
 use lanes::LaneReader;
 
-/// Sleep time of the writer when no ring is filling up.
 const POLL: Duration = Duration::from_millis(20);
-/// Rows that do not fill a batch are written after this time.
 const REST: Duration = Duration::from_secs(1);
 /// The first pairs are taken early, while the rate is only roughly known; after that, one per second.
 const PAIR_TIMES: [Duration; 3] = [
@@ -241,7 +239,6 @@ impl Tables {
         }
     }
 
-    /// Writes the waiting rows of a table, or counts them as lost.
     fn flush(&mut self, number: usize, files: &mut RunFiles) {
         if self.failure.is_none() {
             match self.tables[number].flush(files, &mut self.encoder, &mut self.texts) {

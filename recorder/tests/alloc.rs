@@ -44,7 +44,6 @@ struct Row {
     sample_bytes: Option<i128>,
 }
 
-/// All rows of the tag `heap`, by time.
 fn rows(run: &Path) -> Vec<Row> {
     let found = table(run, "allocations");
     let number = |column: &str| found.numbers(column);
@@ -74,7 +73,6 @@ fn with_sizes<'a>(rows: &'a [Row], sizes: &'a [i128]) -> impl Iterator<Item = &'
     rows.iter().filter(|row| sizes.contains(&row.bytes.abs()))
 }
 
-/// State after applying rows one by one.
 #[derive(Debug, Default)]
 struct Replayed {
     live: BTreeMap<i128, Row>,

@@ -15,7 +15,6 @@ use trueno_testing::{folder, run_json, table};
 const FOLDER: &str = "TRUENO_TEST_DESCRIPTORS";
 /// Number of files that it opens itself: more than a recorder has.
 const OWN: u32 = 40;
-/// Number of rows before, and after: more than a batch.
 const HALF: u64 = 40_000;
 
 /// Entry point of the program; does nothing in a normal test run.

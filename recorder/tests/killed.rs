@@ -21,7 +21,6 @@ const RUN: &str = "TRUENO_TEST_KILLED_RUN";
 const SCRIPT: &str = "TRUENO_TEST_KILLED_SCRIPT";
 const KILL: &str = "TRUENO_TEST_KILLED_KILL";
 
-/// The child's work, by name.
 fn script(name: &str, path: &Path) -> Recorder {
     let builder = Recorder::builder(path);
     match name {
@@ -197,7 +196,6 @@ fn rest_table(rest: &Salvaged, name: &str) -> Table {
     table
 }
 
-/// Columns whose values differ between recordings.
 const TIMES: [&str; 7] = [
     "start_ns",
     "dur_ns",

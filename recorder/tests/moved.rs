@@ -19,7 +19,6 @@ use trueno_testing::{folder, run_json, table};
 /// that of another folder or nothing.
 const RUN: &str = "TRUENO_TEST_MOVED_RUN";
 const ELSEWHERE: &str = "TRUENO_TEST_MOVED_ELSEWHERE";
-/// Number of rows before and after the rename.
 const HALF: u64 = 40_000;
 
 /// Entry point of the recording program; does nothing in a normal test run. It waits between its halves and before
@@ -119,7 +118,6 @@ fn start(
     (child, said)
 }
 
-/// Waits for a line of the program.
 fn wait_for(said: &mut impl BufRead, expected: &str) {
     let mut line = String::new();
     while line.trim() != expected {

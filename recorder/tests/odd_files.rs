@@ -21,7 +21,6 @@ use trueno_testing::{folder, run_json, table};
 /// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Kinds of unexpected directory entries.
 const KINDS: [&str; 6] = [
     "pipe",
     "folder",
@@ -88,7 +87,6 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, String> {
     all
 }
 
-/// Runs `act` on another thread with a time limit.
 fn within_patience<T: Send + 'static>(
     what: impl Debug,
     act: impl FnOnce() -> T + Send + 'static,

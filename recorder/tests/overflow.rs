@@ -241,7 +241,6 @@ fn a_blocked_thread_is_let_go_at_the_end() {
     );
 }
 
-/// Rings that were replaced by larger ones are not kept until the end.
 #[test]
 fn a_ring_that_was_left_leaves_no_file() {
     let (_folder, path) = folder();

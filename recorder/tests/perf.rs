@@ -19,7 +19,6 @@ fn perf_of(path: &Path) -> Perf {
     run_json(path).recorder.perf.unwrap()
 }
 
-/// Number of open descriptors of perf events in this process.
 fn open_events() -> usize {
     let links = fs::read_dir("/proc/self/fd").unwrap();
     links
@@ -28,7 +27,6 @@ fn open_events() -> usize {
         .count()
 }
 
-/// Rows by span and name.
 fn values(counters: &Table) -> BTreeMap<(i128, String), (f64, String)> {
     let row = |row: usize| {
         let (Cell::T(name), Cell::F(value), Cell::T(source)) = (

@@ -112,7 +112,6 @@ fn names_and_places_are_told_apart() {
     }
 }
 
-/// Locations do not affect what is listed by name.
 #[test]
 fn dropped_rows_are_counted_by_name_whatever_their_place() {
     let (_folder, path) = folder();

@@ -106,7 +106,6 @@ fn nothing_is_lost_when_rings_grow() {
     stress(Overflow::Grow, 1);
 }
 
-/// Dropped events are counted, and the others are intact.
 #[test]
 fn what_is_dropped_is_counted_exactly() {
     let (_folder, path) = folder();

@@ -167,7 +167,6 @@ fn every_public_item_of_the_original_is_here() {
     println!("{} public items, {} of ours", theirs.len(), ours.len());
 }
 
-/// Code blocks of a README, each as a test.
 fn programs(readme: &str) -> (String, usize) {
     let mut tests = String::new();
     let pieces: Vec<&str> = readme.split("```rust").skip(1).collect();

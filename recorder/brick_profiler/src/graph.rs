@@ -23,7 +23,6 @@ pub use roofline::UnplacedKernel;
 
 /// Limit on nodes. Nodes beyond it are in the run, but not in the analyses here.
 const MAX_NODES: usize = 1 << 20;
-/// Limit on stopped bricks that the graph has not taken up.
 const MAX_STOPPED: usize = 64;
 
 /// A recorded execution as nodes and edges: for questions while the program runs.
@@ -44,7 +43,6 @@ pub struct ExecutionGraph {
     scopes: Vec<Scope>,
     /// The brick recorded last in this scope. It contains the kernels that follow.
     brick: Option<RecordedBrick>,
-    /// Bricks stopped in this scope that the graph has not taken up.
     stopped: Vec<StoppedBrick>,
     rec: Recorder,
     made: Moment,
@@ -69,7 +67,6 @@ pub(crate) struct StoppedBrick {
     pub took_ns: Option<u64>,
 }
 
-/// Facts of a node that the program did not state.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
     parent: Option<ExecutionNodeId>,
@@ -340,7 +337,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// Keeps a stopped brick until the graph takes it up.
     pub(crate) fn stopped(&mut self, brick: StoppedBrick) {
         if self.stopped.len() == MAX_STOPPED {
             self.stopped.remove(0);
@@ -355,7 +351,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// Takes the brick of that name that was stopped last in this scope.
     fn take_stopped(&mut self, id: BrickId) -> Option<StoppedBrick> {
         let is_it = |brick: &StoppedBrick| BrickId::from_name(brick.name.as_str()) == Some(id);
         let at = self.stopped.iter().rposition(is_it)?;

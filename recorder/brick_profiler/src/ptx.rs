@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use trueno_recorder::{PtxHash, Recorder};
 
-/// Sources that the process has hashed, by the original's hash.
 static KNOWN: LazyLock<Mutex<HashMap<u64, KnownSource>>> = LazyLock::new(Mutex::default);
 
 #[derive(Clone, Debug)]
@@ -107,7 +106,6 @@ impl PtxRegistry {
     }
 }
 
-/// Sources of the kernels of one run, by the original's hash.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     kept: HashSet<u64>,

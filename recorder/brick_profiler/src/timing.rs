@@ -30,7 +30,6 @@ pub struct BrickTimer {
 }
 
 impl BrickProfiler {
-    /// Reads the clocks if bricks are timed.
     fn begin(&self) -> Moment {
         if self.is_enabled() {
             clock::now(&self.rec)

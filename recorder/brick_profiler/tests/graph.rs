@@ -81,7 +81,6 @@ fn a_scope_of_a_stopped_brick_is_that_brick() {
     }
 }
 
-/// Both bricks are timed before either is pushed.
 #[test]
 fn scopes_find_their_bricks_in_any_order() {
     let (_folder, path) = folder();

@@ -284,7 +284,6 @@ fn the_sync_mode_is_a_note() {
     );
 }
 
-/// Hash as published: FNV-1a of the bytes.
 #[test]
 fn a_registry_finds_what_was_registered() {
     assert_eq!(PtxRegistry::hash_ptx("a"), 0xaf63_dc4c_8601_ec8c);

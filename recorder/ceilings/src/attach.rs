@@ -43,7 +43,6 @@ pub struct Attached {
 /// A run that can get ceilings, and that nobody else gives any meanwhile.
 pub struct Attachment {
     run: PathBuf,
-    /// `run.json` as it was when the run was checked.
     text: Vec<u8>,
     old: Old,
     not_compared: Vec<&'static str>,

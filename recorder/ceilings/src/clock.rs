@@ -22,7 +22,6 @@ pub struct CoreClock {
 }
 
 impl CoreClock {
-    /// Reads the system's figures, without measuring.
     pub(super) fn here() -> Self {
         Self::said(Path::new("/sys/devices/system/cpu/cpu0/cpufreq"))
     }
@@ -63,7 +62,6 @@ pub(super) struct Chain {
     sum: u64,
 }
 
-/// Additions per round.
 const ADDITIONS: u64 = 64;
 
 impl Work for Chain {

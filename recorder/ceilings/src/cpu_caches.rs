@@ -21,7 +21,6 @@ pub struct CpuCache {
     pub shared_by: u32,
 }
 
-/// Array sizes that measure one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WorkingSet {
     /// Column `level`.

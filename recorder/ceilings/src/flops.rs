@@ -16,7 +16,6 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// Maximum size of the accumulators of a loop.
 const ACCUMULATOR_BYTES: usize = 16 * 64;
 const OPERAND_BYTES: usize = 64;
 
@@ -60,7 +59,6 @@ pub(super) struct Loop {
     /// Column `operation`.
     pub operation: &'static str,
     pub lanes: Lanes,
-    /// Bytes of a register that are used.
     width_bytes: usize,
     accumulators: usize,
     is_there: fn() -> bool,
@@ -71,7 +69,6 @@ pub(super) struct Loop {
     run: unsafe fn(accumulators: *mut u8, operands: *const u8, rounds: u64),
 }
 
-/// Steps on every accumulator in a round.
 const STEPS: usize = 2;
 
 impl Loop {

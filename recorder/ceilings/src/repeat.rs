@@ -225,7 +225,6 @@ mod tests {
             prop_assert!((millionths(share) - share).abs() <= 1e-6);
         }
 
-        /// Compares with counting one by one.
         #[test]
         fn the_median_lies_in_the_middle_and_three_moments_reach_the_ceiling(
             moments in prop::collection::vec(prop::collection::vec(0.1f64..1e12, 1..4), 1..30),

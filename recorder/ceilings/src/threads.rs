@@ -21,7 +21,6 @@ pub(super) trait Work: Send {
     fn run(&mut self, memory: &mut Memory, rounds: u64);
 }
 
-/// Work of one measurement, one item per thread, and its state so far.
 pub(super) struct Visited {
     works: Vec<Box<dyn Work>>,
     rounds: u64,
@@ -145,7 +144,6 @@ impl Drop for Team {
     }
 }
 
-/// Body of a thread in a team of `all`.
 fn serve(
     mut memory: Memory,
     number: usize,

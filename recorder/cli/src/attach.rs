@@ -168,7 +168,6 @@ fn traced_already(id: i32, status: &Status) -> String {
     )
 }
 
-/// Name of a user, or the number if it has none.
 fn user(number: u32) -> String {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = users.lines().find_map(|line| {

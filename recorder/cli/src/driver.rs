@@ -8,7 +8,6 @@ pub struct Driver {
     /// 13000 is 13.0.
     pub version: Option<u32>,
     pub devices: Vec<Listed>,
-    /// Why there is no driver, or why it does not work.
     pub problem: Option<String>,
 }
 

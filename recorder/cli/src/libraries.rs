@@ -12,7 +12,6 @@ use trueno_cupti::library::{Candidate, Places, Usable, candidates, first_usable,
 use trueno_cupti::walk::Sizes;
 use trueno_trust::{Distrust, check_file, check_shipped};
 
-/// The library that CUDA and NVTX load.
 pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
     ours(
         given,
@@ -100,7 +99,6 @@ pub struct Found {
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Search {
     pub found: Option<Found>,
-    /// Each with the reason.
     pub passed_over: Vec<String>,
 }
 

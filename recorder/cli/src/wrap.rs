@@ -1,6 +1,5 @@
 //! Lines that fit a terminal.
 
-/// Width of the narrowest terminal.
 const WIDTH: usize = 80;
 const INDENT: usize = 4;
 

@@ -30,7 +30,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A run with two bricks and ceilings that the program states.
 fn recorded(path: &Path, ceilings: &[Ceiling]) {
     let rec = Recorder::create(path).unwrap();
     drop(rec.brick("first"));

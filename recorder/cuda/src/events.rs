@@ -100,7 +100,6 @@ impl Events {
         Some(time)
     }
 
-    /// Time of the event, measured from the last anchor before it.
     fn nearer(&self, event: &CudaEvent, about_ns: u64) -> Option<(u64, f32)> {
         let anchors: Vec<Arc<Anchor>> = self.state().anchors.iter().cloned().collect();
         let before = |anchor: &&Arc<Anchor>| anchor.time_ns().is_some_and(|at| at <= about_ns);
@@ -136,7 +135,6 @@ impl Events {
         Some(time)
     }
 
-    /// The latest anchor, or a new one if that is old.
     fn anchor(&self) -> Result<Arc<Anchor>, DriverError> {
         let mut state = self.state();
         let last = state.anchors[state.anchors.len() - 1].clone();

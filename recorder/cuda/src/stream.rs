@@ -95,7 +95,6 @@ impl Stream {
         guard
     }
 
-    /// Ends the row of a launch that was submitted to the stream.
     pub(crate) fn submitted(&self, mut guard: LaunchGuard<'_>) {
         guard.end();
         let id = guard.id();

@@ -31,7 +31,6 @@ pub struct GpuGauge {
 pub enum NvmlError {
     #[error("no NVIDIA driver: {LIBRARY} is not found")]
     NotFound,
-    /// The library cannot be loaded; contains the loader's message.
     #[error("{0}")]
     NotLoaded(String),
     #[error("{LIBRARY} has no {0}")]

@@ -67,9 +67,7 @@ layout! {
         copy_kind: u8 = 4,
         /// `CUpti_ActivityMemoryKind`.
         src_kind: u8 = 5,
-        /// `CUpti_ActivityMemoryKind`.
         dst_kind: u8 = 6,
-        /// Bit 0: asynchronous.
         flags: u8 = 7,
         /// Bytes, times and place.
         moved: Moved = 0,
@@ -86,9 +84,7 @@ layout! {
         src_kind: u8 = 5,
         /// `CUpti_ActivityMemoryKind`.
         dst_kind: u8 = 6,
-        /// Bit 0: asynchronous.
         flags: u8 = 7,
-        /// Bytes, times and place.
         moved: Moved = 0,
         correlation: u32 = 60,
         /// Node of a replayed graph; 0 for none.
@@ -99,10 +95,8 @@ layout! {
 layout! {
     /// A fill (`CUpti_ActivityMemset4`).
     Memset of 80 {
-        /// Bytes, times and place.
         moved: Moved = 0,
         correlation: u32 = 44,
-        /// Bit 0: asynchronous.
         flags: u16 = 48,
         /// `CUpti_ActivityMemoryKind`.
         memory_kind: u16 = 50,
@@ -287,7 +281,6 @@ layout! {
         correlation: u32 = 32,
     }
     later {
-        /// Thread id of the operating system.
         thread: u32 = 68,
     }
 }
@@ -384,13 +377,10 @@ pub enum Record {
 /// A reason why bytes are no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// The buffer ends before the kind.
     #[error("no kind")]
     NoKind,
-    /// A kind that is not decoded.
     #[error("kind {0} is not known")]
     UnknownKind(u32),
-    /// The record is shorter than its fields.
     #[error("{} of {bytes} bytes, expected {least} or more", kind::name(*.kind))]
     TooShort {
         kind: u32,

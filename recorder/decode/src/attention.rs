@@ -33,13 +33,11 @@ pub struct Step {
 }
 
 impl Step {
-    /// Number of positions seen after the step.
     pub fn end(self) -> usize {
         self.start + self.rows
     }
 }
 
-/// Names of a head's rows, interned once.
 pub struct HeadNames {
     pub task: Name,
     score: Name,

@@ -24,7 +24,6 @@ const MR: usize = 4;
 /// Rows of the weights in a micro tile.
 const NR: usize = 8;
 
-/// Buffers kept between calls.
 #[derive(Default)]
 pub struct Panels {
     x: Vec<f32>,

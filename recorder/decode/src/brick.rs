@@ -19,7 +19,6 @@ pub enum Brick {
     OutputProjection,
     /// Addition to the residual stream. Not among the known bricks.
     Residual,
-    /// Gate of the feed-forward network.
     GateProjection,
     /// The other half of the gated feed-forward network.
     UpProjection,

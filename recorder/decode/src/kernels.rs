@@ -38,7 +38,6 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// Adds the planted error to a kernel's output, if there is one.
     pub fn spoil(&self, out: &mut [f32]) {
         if let Some(plant) = self.plant {
             plant.spoil(out);

@@ -17,7 +17,6 @@ const LAYERS: usize = 2;
 const HEADS: usize = 3;
 const TOKENS: usize = 4;
 
-/// Columns that the tests read, of any table.
 #[derive(Clone, Debug, Default)]
 struct Row {
     id: u64,

@@ -165,7 +165,6 @@ elementwise!(
     /// `out = a / (1 + e^-a)`.
     swish, swish_on(a));
 
-/// `out = a * factor`.
 pub fn scale(simd: Simd, a: &[f32], factor: f32, out: &mut [f32]) {
     assert_eq!(a.len(), out.len(), "unequal lengths");
     with_backend!(simd, scale_on(a, factor, out))

@@ -3,7 +3,6 @@
 use super::brick::Brick;
 use std::str::FromStr;
 
-/// A brick to slow down, and by about which factor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
     pub brick: Brick,

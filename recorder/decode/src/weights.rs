@@ -11,7 +11,6 @@ pub struct Shape {
     pub heads: usize,
     pub ffn: usize,
     pub vocab: usize,
-    /// Capacity of the key/value cache.
     pub positions: usize,
 }
 

@@ -124,7 +124,6 @@ impl Columns {
         }
     }
 
-    /// Takes the number of cells that were set and the columns that vary now.
     #[inline(always)]
     fn end_row(&mut self, (cells, varies): (usize, u64)) {
         debug_assert_eq!(

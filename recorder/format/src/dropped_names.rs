@@ -9,7 +9,6 @@ use crate::text::{Text, Texts};
 
 /// Names that one thread counts separately. Rows of other names are only in the sum of their table.
 const SLOTS: usize = 64;
-/// Limit on the names listed per table in `run.json`.
 const LISTED: usize = 32;
 
 #[derive(Default)]

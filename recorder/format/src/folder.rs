@@ -358,7 +358,6 @@ impl AsFd for Open<'_> {
     }
 }
 
-/// The error for a path that leads to another folder than before.
 pub(crate) fn moved() -> io::Error {
     io::Error::other("the folder was moved, and another one is in its place")
 }

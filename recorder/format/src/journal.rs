@@ -85,7 +85,6 @@ pub(crate) fn seal(mut object: String) -> String {
     object
 }
 
-/// The JSON object of a line, if its seal is right.
 pub(crate) fn unseal(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let sealed = line.strip_suffix(b"\"}")?;

@@ -72,7 +72,6 @@ impl Launch {
         }
     }
 
-    /// The reverse of [`Launch::record`].
     pub(crate) fn from_record(record: &Record) -> Self {
         let ((grid_x, grid_y), (grid_z, block_x)) = (unpair(record.start), unpair(record.end));
         let (block_y, block_z) = unpair(record.m[0]);
@@ -94,7 +93,6 @@ impl Launch {
         self.has(PTX).then(|| PtxHash::from_number(self.ptx))
     }
 
-    /// A row with these columns, without the source's name.
     #[inline]
     pub(crate) fn row(&self) -> KernelRow {
         let number = |part: u8, value: u32| self.has(part).then_some(value);

@@ -92,7 +92,6 @@ pub struct Observer {
     ceilings: Vec<Ceiling>,
     dropped: RowCounters,
     dropped_logged: HashSet<(u32, u64)>,
-    /// Rows of sealed and open segments.
     written: RowCounters,
     overwritten: u64,
     unreadable_rings: u64,

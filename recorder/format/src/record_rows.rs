@@ -27,7 +27,6 @@ pub struct Rows {
     /// Ticks to times.
     pub timeline: Timeline,
     texts: FixedTexts,
-    /// The most recent source hash that was turned into text.
     ptx: Option<(PtxHash, Text)>,
 }
 
@@ -51,7 +50,6 @@ fn find(group: &[Record], kind: u8) -> Option<&Record> {
     group[1..].iter().find(|record| record.kind == kind)
 }
 
-/// The launch shape, as far as the group contains it.
 fn launch(group: &[Record]) -> Launch {
     let record = find(group, extension::LAUNCH);
     record.map_or_else(Launch::default, Launch::from_record)

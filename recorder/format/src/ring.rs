@@ -238,7 +238,6 @@ impl Ring {
         copied
     }
 
-    /// Reads a record that is published and not yet consumed.
     #[inline(always)]
     fn record(&self, at: usize) -> Record {
         // SAFETY: `at` lies within the capacity; the record was published before `head` was read with Acquire, and the

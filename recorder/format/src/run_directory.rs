@@ -34,7 +34,6 @@ pub struct Destination {
 enum Found {
     Nothing,
     EmptyFolder(Folder),
-    /// A run, or a folder of ranks, that may be replaced.
     Run(Folder),
 }
 

@@ -110,7 +110,6 @@ impl RunFiles {
             .map_err(|e| self.error(&format!("{PTX}/{name}"), "write the source", e))
     }
 
-    /// A folder in the run, created if missing.
     pub(crate) fn folder_of(&self, name: &str) -> Result<Folder, Error> {
         let made = self.folder.create_folder(name);
         let folder = match made {

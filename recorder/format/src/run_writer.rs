@@ -165,7 +165,6 @@ impl RunWriter {
         Ok(())
     }
 
-    /// The columns of a table, with room for at least one row.
     fn room(&mut self, table: TableId) -> Result<&mut Columns, Error> {
         let writer = &mut self.tables[table as usize];
         if writer.room(1).is_none() {
@@ -259,7 +258,6 @@ impl RunWriter {
     }
 }
 
-/// The folder with data that is not in segments yet.
 struct Live {
     folder: Arc<Folder>,
     log: Log,

@@ -90,7 +90,6 @@ enum Role {
     PlaceName,
     /// A measured time of scope [`Scope::Time`].
     Time,
-    /// An identity that means the same in every run.
     Identity,
     Measured,
     Declared,

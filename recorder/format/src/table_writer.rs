@@ -31,7 +31,6 @@ pub struct TableWriter {
     dictionaries: Vec<Dictionary>,
     /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
-    /// Numbers and rows of the segments that are complete.
     ended: Vec<(u32, u64)>,
     /// Time at which the oldest waiting row came, or the last batch went.
     pub waiting_since: Instant,

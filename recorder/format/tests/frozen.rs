@@ -15,7 +15,6 @@ use trueno_format::schema::{
     Column, FORMAT_MAJOR, FORMAT_MINOR, LaneRule, Provenance, Scope, TABLES,
 };
 
-/// Markers around the text printed from the schema.
 const BEGIN: &str = "<!-- printed from recorder/format/src/schema/tables.rs -->\n";
 const END: &str = "<!-- end of what is printed -->\n";
 
@@ -138,7 +137,6 @@ fn each_version_has_its_tables_and_runs_and_no_other_is_kept() {
     assert_eq!(folders.count() as u32, FORMAT_MINOR + 1);
 }
 
-/// The rules of evolution, over all versions so far.
 #[test]
 fn a_version_only_adds_columns_that_may_be_null_at_the_end_of_tables() {
     for minor in 1..=FORMAT_MINOR {
@@ -201,7 +199,6 @@ fn refers_to(column: &Column) -> &'static str {
     }
 }
 
-/// The tables as they are printed on the page.
 fn reference() -> String {
     let since = since();
     let mut page = String::new();
@@ -319,7 +316,6 @@ fn the_page_is_of_this_version_and_tells_all_fields() {
     assert!(fields > 80, "{fields} fields");
 }
 
-/// The layouts of `live/` must not change.
 #[test]
 fn what_a_killed_program_of_each_version_left_is_all_there() {
     // Of those that the same program made: 30 iterations, as in `datasets/README.md`.

@@ -14,7 +14,6 @@ pub const BUFFER_BYTES: usize = 512 << 10;
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer(usize);
 
-/// A buffer that CUPTI returned, and how much of it holds records.
 #[derive(Clone, Copy, Debug)]
 pub struct Full {
     pub buffer: Buffer,
@@ -63,7 +62,6 @@ impl Buffer {
 }
 
 impl Pool {
-    /// A buffer to fill. `None` if there is no memory.
     pub fn take(&self) -> Option<Buffer> {
         let free = lock(&self.free).pop();
         let buffer = free.or_else(Buffer::new)?;
@@ -71,7 +69,6 @@ impl Pool {
         Some(buffer)
     }
 
-    /// Counts a buffer that CUPTI has returned.
     pub fn returned(&self) {
         self.lent.fetch_sub(1, Ordering::Relaxed);
     }
@@ -89,7 +86,6 @@ impl Pool {
         self.arrived.notify_one();
     }
 
-    /// Waits at most this long for a buffer to read.
     pub fn wait(&self, at_most: Duration) {
         let full = lock(&self.full);
         let waited = self

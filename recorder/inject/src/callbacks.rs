@@ -89,7 +89,6 @@ pub fn last_is_back() {
     LAST_LENT.store(false, Ordering::Release);
 }
 
-/// The callback for all enabled events.
 pub unsafe extern "C" fn happened(
     _data: *mut c_void,
     in_domain: u32,

@@ -21,7 +21,6 @@ pub fn guarded<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Prints a line on standard error, if there is one.
 pub fn say(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "trueno-record: {text}");

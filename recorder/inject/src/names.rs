@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-/// Numbers of texts, from 1 on, and the texts that are not written yet.
 #[derive(Debug, Default)]
 pub struct Names {
     numbers: HashMap<Box<[u8]>, u32>,

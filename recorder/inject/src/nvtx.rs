@@ -40,7 +40,6 @@ struct Callbacks {
     module_table: Option<unsafe extern "C" fn(c_int, *mut Table, *mut u32) -> c_int>,
 }
 
-/// The table that gives access to the others.
 const CALLBACKS: u32 = 1;
 /// Functions without a domain.
 const CORE: c_int = 1;

@@ -21,7 +21,6 @@ const CLOCKS: Duration = Duration::from_secs(1);
 /// A chunk of records is written once it reaches this size.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Runs until the recording is closed.
 pub fn run(session: &'static Session) {
     let mut clocks = Instant::now();
     loop {
@@ -46,7 +45,6 @@ pub fn drain(session: &Session) {
     write(session);
 }
 
-/// Names written so far that are not texts of the program.
 #[derive(Debug, Default)]
 pub struct Known {
     callbacks: HashSet<(u32, u32)>,

@@ -32,11 +32,9 @@ pub struct Session {
     pub contexts: Contexts,
     pub pool: Pool,
     pub ranges: Mutex<Vec<u8>>,
-    /// Texts of NVTX events, and of records once they are written.
     pub names: Mutex<Names>,
     pub named: Mutex<HashSet<u32>>,
     pub graphs: Graphs,
-    /// Numbers of the driver functions that instantiate graphs.
     pub instantiations: OnceLock<Vec<u32>>,
     pub known: Mutex<pump::Known>,
     pub spool: Mutex<Spool>,
@@ -234,7 +232,6 @@ impl Session {
         }
     }
 
-    /// Writes the facts if they are new or have changed.
     pub fn write_facts(&self) {
         if let Ok(json) = serde_json::to_vec(&*lock(&self.facts)) {
             self.write(Chunk::Facts, &[&json]);

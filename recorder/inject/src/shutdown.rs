@@ -16,7 +16,6 @@ use std::sync::atomic::Ordering;
 const MAX_WAIT: Duration = Duration::from_secs(10);
 const PARTS: u32 = 100;
 
-/// Closes the recording when the program returns or calls `exit`.
 pub fn at_exit() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

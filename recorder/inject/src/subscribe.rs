@@ -194,7 +194,6 @@ fn kinds(level: Level, whole_graphs: bool) -> impl Iterator<Item = u32> {
         .copied()
 }
 
-/// The first library that accepts a subscription, with its handle.
 fn find(facts: &mut CuptiFacts) -> Result<(Cupti, *mut c_void), String> {
     let mut subscriber = ptr::null_mut();
     let search = first_usable(candidates(&Places::here()), |usable| {

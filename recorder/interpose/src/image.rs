@@ -55,7 +55,6 @@ extern "C" fn attach() {
     });
 }
 
-/// A page that is zero, also in a forked child.
 fn wiped_page() -> Option<*mut AtomicU64> {
     // SAFETY: a new mapping of its own.
     unsafe {

@@ -86,7 +86,6 @@ impl Thread {
         lane
     }
 
-    /// Releases the lane when the thread ends.
     pub fn leave(&self, lane: &Lane) {
         self.lane.set(None);
         self.image.set(0);

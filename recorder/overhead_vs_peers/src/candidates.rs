@@ -82,7 +82,6 @@ pub fn puffin(calls: u32) {
     }
 }
 
-/// A span of `tracing`, for any subscriber.
 #[inline(always)]
 pub fn traced(work: impl FnOnce()) {
     let _span = tracing::info_span!("qkv").entered();

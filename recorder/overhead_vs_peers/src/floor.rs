@@ -2,7 +2,6 @@
 
 use std::hint::black_box;
 
-/// One cache line, like a record of the recorder.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Line([u64; 8]);

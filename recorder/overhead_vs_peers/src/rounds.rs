@@ -10,7 +10,6 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The argument of `run` is the number of calls to make.
     pub fn new(name: &'static str, batch: u32, run: impl FnMut(u32) + 'static) -> Self {
         Self {
             name,

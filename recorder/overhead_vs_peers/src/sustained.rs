@@ -12,7 +12,6 @@ use trueno_recorder::{Overflow, Recorder};
 
 use crate::candidates::{self, Measured};
 
-/// Systems, each with its number of spans; slow systems get fewer.
 const SYSTEMS: [(&str, u64); 4] = [
     ("trueno-recorder, 4 metrics", 4_000_000),
     ("trueno-recorder through tracing", 400_000),

@@ -23,7 +23,6 @@ pub const LANE_EVENTS: u64 = 8192;
 /// Depends on the layout.
 const MAGIC: u64 = 0x7472_756e_0100_0000 + (LANE_EVENTS << 12) + LANES as u64;
 
-/// State of a lane without a thread.
 pub const FREE: u32 = 0;
 /// A thread is claiming the lane, or the command is releasing it.
 pub const TAKEN: u32 = 1;
@@ -48,7 +47,6 @@ pub struct Header {
     pub images: AtomicU64,
     /// Events for which there was no lane, no room or no entry in a table.
     pub lost: [AtomicU64; 2],
-    /// Allocations by threads without a lane.
     pub allocations: AtomicU64,
     pub allocated_bytes: AtomicU64,
 }
@@ -61,7 +59,6 @@ pub struct Lane {
     /// Name of the thread when it claimed the lane.
     pub name: [AtomicU64; 2],
     pub image: AtomicU64,
-    /// Number of allocations by the thread, sampled or not.
     pub allocations: AtomicU64,
     pub allocated_bytes: AtomicU64,
     written: AtomicU64,

@@ -11,7 +11,6 @@ const TAKEN: u64 = 2;
 const GIVEN_BACK: u64 = 3;
 const LIBRARY: u64 = 4;
 
-/// A call of BLAS or LAPACK with its arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub routine: Routine,

@@ -25,7 +25,6 @@ pub use rows::Counts;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program did not start.
     #[error("{}: cannot be started: {error}", program.display())]
     NotStarted {
         /// Name as given by the user.
@@ -51,10 +50,8 @@ pub enum Error {
         .0.display()
     )]
     LibraryPath(std::path::PathBuf),
-    /// A system call failed while the program ran.
     #[error("waiting for the program failed: {0}")]
     Wait(io::Error),
-    /// The run cannot be written.
     #[error(transparent)]
     Run(#[from] trueno_format::Error),
 }

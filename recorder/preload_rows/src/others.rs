@@ -10,7 +10,6 @@ use crate::channel::CHANNEL_NAME;
 pub(crate) struct Others(BTreeMap<u32, String>);
 
 impl Others {
-    /// Checks the processes that a program has started and that still exist.
     pub fn look(&mut self, program: u32) {
         // SAFETY: takes nothing.
         let user = unsafe { libc::geteuid() };

@@ -188,7 +188,6 @@ fn start(channel: &Channel, options: &Options) {
         .store(options.mean_bytes, Ordering::Relaxed);
 }
 
-/// Waits for this time, or until the program ends.
 fn wait(child: &mut Child, time: Duration) -> Result<Option<ExitStatus>, Error> {
     let since = Instant::now();
     while since.elapsed() < time {

@@ -29,7 +29,6 @@ impl Precision {
         [4, 8, 8, 16][self as usize]
     }
 
-    /// Name of the numbers, as used for backends.
     pub fn number(self) -> &'static str {
         ["f32", "f64", "f32", "f64"][self as usize]
     }

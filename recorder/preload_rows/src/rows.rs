@@ -20,11 +20,9 @@ use crate::work::Work;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub calls: u64,
-    /// Rows of sampled allocations.
     pub samples: u64,
     pub allocations: u64,
     pub allocated_bytes: u64,
-    /// Program images that the library was loaded into.
     pub images: u64,
     /// Calls and samples without a row.
     pub lost: u64,

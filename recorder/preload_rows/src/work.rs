@@ -52,7 +52,6 @@ impl Work {
     }
 }
 
-/// Elements of the output, and elements that are moved.
 fn elements(request: &Request) -> Option<(i128, Option<i128>)> {
     let [m, n, k] = request.sizes.map(i128::from);
     // Of an output.

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use libc::{c_int, pid_t};
 
-/// Interval between checks of the other reasons to end a wait.
 const ROUND: Duration = Duration::from_millis(20);
 
 /// True if the wait should end although the process continues. Called many times a second.

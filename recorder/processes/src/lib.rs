@@ -35,7 +35,6 @@ pub fn threads(process: pid_t) -> io::Result<Vec<pid_t>> {
     Ok(all.into_iter().collect())
 }
 
-/// A process and its descendants that still run.
 pub fn family(process: pid_t) -> Vec<pid_t> {
     let mut children: HashMap<pid_t, Vec<pid_t>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -18,7 +18,6 @@ pub enum Selection {
 }
 
 impl Selection {
-    /// True if a process with this name that runs this file is recorded.
     pub fn takes(&self, is_first: bool, name: &OsStr, file: Option<&OsStr>) -> bool {
         match self {
             Self::All => true,

@@ -282,7 +282,6 @@ mod tests {
         assert_eq!(place(&spaces, 2, 0x1000), Place::Memory(2, 0x1000));
     }
 
-    /// Compares with a plain array of addresses.
     #[test]
     fn any_order_of_mappings_gives_what_was_mapped_last() {
         let mut state = 7_u64;

@@ -20,14 +20,12 @@ pub(crate) struct Running {
     pub threads: Vec<RunningThread>,
     /// Executable mappings, with their process.
     pub mapped: Vec<(u32, Mapped)>,
-    /// Number of processes that could not be attached to.
     pub left_out: u64,
 }
 
 pub(crate) struct RunningThread {
     pub of: ThreadOf,
     pub name: OsString,
-    /// When the state was read.
     pub met_ns: u64,
     pub waits: bool,
 }

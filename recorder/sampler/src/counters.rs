@@ -18,7 +18,6 @@ pub(crate) struct Counters {
     pub sees_kernel: bool,
     /// True if that is because of `ulimit -l` and not because of permissions.
     pub lacks_memory: bool,
-    /// Why it is unknown who ends waits.
     pub no_wakers: Option<String>,
     /// Why it is unknown whose packet caused a wakeup.
     pub no_packets: Option<String>,
@@ -34,7 +33,6 @@ pub(crate) struct Counters {
 
 /// With more processors, the files for packets could leave none for the rest.
 const MAX_PROCESSORS_OF_PACKETS: usize = 96;
-/// Number of files reserved for other purposes.
 const OTHER_FILES: usize = 256;
 const TOO_MANY: &str = "a file for each thread and processor would be too many (hint: `ulimit -n`)";
 const MAX_FREE: usize = 1024;

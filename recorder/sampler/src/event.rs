@@ -63,7 +63,6 @@ pub(crate) enum Event {
     Sample(Box<Raw>),
     /// Sample of a thread just before it leaves its processor.
     Leaves(Box<Raw>),
-    /// A thread makes another one runnable.
     Wakes(Waking),
     /// A packet is sent or received while a thread runs.
     Packet(Packet),
@@ -78,7 +77,6 @@ pub(crate) enum Event {
         by: ThreadOf,
     },
     Ended(ThreadOf),
-    /// Number of lost samples and other events.
     Lost(u64),
     LostSwitches(u64),
     LostWakings(u64),

@@ -59,11 +59,9 @@ impl Default for Sampling {
     }
 }
 
-/// Why a program was not sampled, or not to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program did not start.
     #[error("{}: cannot be started: {error}", program.display())]
     NotStarted {
         /// Name as given by the user.
@@ -72,16 +70,13 @@ pub enum Error {
     },
     #[error("process {process} cannot be sampled: {error}")]
     NotAttached { process: i32, error: io::Error },
-    /// The system does not permit sampling.
     #[error("programs cannot be sampled here, and nothing was started: {error} (hint: {hint})")]
     Forbidden {
         error: io::Error,
         hint: &'static str,
     },
-    /// A system call failed while the program ran.
     #[error("sampling failed: {0}")]
     Sample(io::Error),
-    /// The run cannot be written.
     #[error(transparent)]
     Run(#[from] trueno_format::Error),
 }

@@ -17,7 +17,6 @@ use object::{Endianness, Object, ObjectSection, ReadCache};
 use crate::counters::now_ns;
 use crate::place::ModuleId;
 
-/// Smallest page size of any system.
 const MIN_PAGE_BYTES: u64 = 4096;
 
 /// A section in memory. Copied, because files may be truncated while they are mapped.

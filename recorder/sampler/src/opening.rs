@@ -40,7 +40,6 @@ const SWITCHES_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 0), (1 << 20, 0)];
 /// Buffer sizes for wakeups and packets, whose records are short too.
 const WAKES_ROOMS_BYTES: [(usize, u32); 2] = [(1 << 20, 0), (256 << 10, 0)];
 
-/// When the kernel takes a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
     /// This often per second of CPU time. These counters also report mappings and threads.
@@ -254,12 +253,10 @@ fn no_room(error: io::Error) -> io::Error {
     }
 }
 
-/// True if events are permitted, but not the memory for them.
 pub(crate) fn is_no_room(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NoRoom>())
 }
 
-/// True if the user lacks the permission.
 pub(crate) fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) || is_no_room(error)
 }

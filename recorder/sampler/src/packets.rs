@@ -27,7 +27,6 @@ const MAX_NS: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A call passes it to a device.
     Queued,
     Received,
     RoundEnded,
@@ -117,7 +116,6 @@ enum Last {
     Received { at_ns: u64 },
 }
 
-/// The last packet of each sending thread.
 #[derive(Default)]
 pub(crate) struct Packets(HashMap<u32, Last>);
 

@@ -13,7 +13,6 @@ pub(crate) enum Place {
     Kernel(u64),
 }
 
-/// A sample with its callers, as far as they could be determined.
 #[derive(Debug)]
 pub(crate) struct Stack {
     pub places: Vec<Place>,

@@ -9,7 +9,6 @@ use libc::pid_t;
 
 use crate::Error;
 
-/// A process that waits until it may run the program.
 pub(crate) struct Waiting {
     pub process: pid_t,
     go: PipeWriter,

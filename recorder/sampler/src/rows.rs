@@ -100,11 +100,9 @@ pub(crate) struct Rows {
     /// Rows of `stacks` by caller and place; true if the function has a name.
     known: HashMap<(Option<u64>, Place), (u64, bool)>,
     named: HashMap<Place, Vec<Frame>>,
-    /// System calls, by the place in the kernel that implements them.
     calls: HashMap<Place, Text>,
     threads: HashMap<u32, Thread>,
     processes: HashSet<u32>,
-    /// Paths at which other files are now than those that ran.
     replaced: BTreeSet<OsString>,
     next_thread: u32,
     origin_ns: Option<u64>,
@@ -201,7 +199,6 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// Writes a sample, and rows for its functions that have none yet.
     pub fn sample(&mut self, sampled: &Sampled, modules: &RwLock<Modules>) -> Result<(), Error> {
         let thread = self.know(sampled.of, sampled.time_ns).number;
         let (stack, has_name) = self.stack(&sampled.stack, modules)?;

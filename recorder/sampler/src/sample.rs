@@ -25,7 +25,6 @@ use crate::selected::{Change, Selected};
 use crate::waits::{Known, Waits};
 use crate::{Error, Sampling};
 
-/// Interval between reads, unless there is much to read before.
 const ROUND_MS: i32 = 100;
 /// Limit on messages that wait for the writer, because reading the symbols of a large program takes seconds. Beyond
 /// it, the kernel's buffers fill up.
@@ -59,7 +58,6 @@ pub struct Sampled {
     pub sees_kernel: bool,
     /// True if that is because `ulimit -l` allows too little locked memory, and not because of permissions.
     pub lacks_memory: bool,
-    /// Why it was not recorded who ended waits.
     pub no_wakers: Option<String>,
     /// Number of processes that could not be attached to.
     pub left_out: u64,
@@ -243,7 +241,6 @@ struct Reads {
     process: i32,
     processes: Selection,
     left_out: Option<u32>,
-    /// State before the recording.
     running: Option<Running>,
 }
 
@@ -330,9 +327,7 @@ struct Reader {
     process: u32,
     left_out: Option<u32>,
     selected: Selected,
-    /// Earlier events are not recorded.
     since_ns: u64,
-    /// Threads that existed at that time.
     met: HashSet<u32>,
     has_begun: bool,
     to: SyncSender<WriterMessage>,

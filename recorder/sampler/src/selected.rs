@@ -10,7 +10,6 @@ use crate::event::ThreadOf;
 pub(crate) struct Selected {
     selection: Selection,
     first: u32,
-    /// Only used for a selection by name.
     taken: HashMap<u32, bool>,
     /// Processes after an exec whose new file is not known yet.
     named: HashMap<u32, (ThreadOf, OsString)>,

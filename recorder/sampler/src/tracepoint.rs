@@ -27,7 +27,6 @@ pub(crate) struct Tracepoint {
 /// On whose behalf the processor was working when something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Context {
-    /// In a call of the thread itself.
     Call,
     /// In a software interrupt, on top of any thread, including one whose call raised it.
     SoftInterrupt,

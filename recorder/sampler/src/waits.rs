@@ -58,7 +58,6 @@ enum State {
     Running {
         id: u64,
         since_ns: u64,
-        /// Known waits that it has ended.
         ended: Vec<u64>,
     },
     Off {
@@ -71,7 +70,6 @@ enum State {
     Unknown,
 }
 
-/// The end of a wait: the thread is runnable from then on.
 #[derive(Clone, Copy)]
 struct Woken {
     at_ns: u64,
@@ -90,7 +88,6 @@ struct Thread {
     state: State,
     /// `None` once a switch was lost.
     cpu_ns: Option<u64>,
-    /// Where it is about to leave its processor.
     leaving: Option<Box<Raw>>,
     /// True if the thread existed before the recording and no event of it has been seen. Its state is the one
     /// found then. If its first event is that it leaves its processor, it had been running until then.
@@ -174,14 +171,12 @@ impl Waits {
         self.threads.insert(of.thread, thread);
     }
 
-    /// Stores where a thread is about to leave its processor.
     pub fn leaves(&mut self, raw: Box<Raw>) {
         if let Some(thread) = self.threads.get_mut(&raw.of.thread) {
             thread.leaving = Some(raw);
         }
     }
 
-    /// Takes the place where a thread left its processor.
     pub fn left(&mut self, of: ThreadOf) -> Option<Box<Raw>> {
         self.threads.get_mut(&of.thread)?.leaving.take()
     }

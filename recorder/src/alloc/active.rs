@@ -16,7 +16,6 @@ pub(super) const NOT_ASKED: u64 = u64::MAX;
 
 /// The number of the recorder; 0 for none.
 pub(super) static ACTIVE: AtomicU64 = AtomicU64::new(NOT_ASKED);
-/// Mean distance of sample points; 0 for every allocation.
 pub(super) static MEAN: AtomicU64 = AtomicU64::new(0);
 pub(super) static TAG: AtomicU32 = AtomicU32::new(0);
 /// Number of lost rows; written when the recording ends.

@@ -10,7 +10,6 @@ use crate::names::Name;
 use trueno_format::record::Context;
 use trueno_format::regular_file;
 
-/// Format of the file, which `trueno-analyze golden save` writes.
 const FORMAT: &str = "trueno-golden";
 const MAJOR: u64 = 1;
 

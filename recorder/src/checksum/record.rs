@@ -135,7 +135,6 @@ pub(super) struct Print {
     sampled: usize,
 }
 
-/// Number of values in a record.
 const SAMPLES_EACH: usize = 6;
 /// Checksum, counts, moments, origin, and samples.
 const MAX_RECORDS: usize = 4 + MAX_SAMPLES.div_ceil(SAMPLES_EACH);

@@ -32,7 +32,6 @@ impl Launched {
 }
 
 impl DeviceWork {
-    /// A brick names a stream: puts a mark before its work.
     fn open_stream(&self, brick: SpanId, stream: u32) {
         let named = |streams: &Vec<(u32, Option<u64>)>| streams.iter().any(|(of, _)| *of == stream);
         if brick.is_none() || self.pending().open.get(&brick.get()).is_some_and(named) {
@@ -51,7 +50,6 @@ impl DeviceWork {
         }
     }
 
-    /// A brick launches nothing more: puts marks behind its work.
     fn close_streams(&self, brick: SpanId, launched: Launched) {
         let Some(streams) = self.pending().open.remove(&brick.get()) else {
             return;

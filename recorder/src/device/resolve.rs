@@ -110,7 +110,6 @@ impl DeviceWork {
         }
     }
 
-    /// Publishes a row of `kernels` or `transfers` and returns its id.
     fn row(&self, piece: Piece, when: When) -> Option<u64> {
         if matches!(when, When::Unknown(_)) {
             self.pending().counts.not_measurable += 1;

@@ -119,7 +119,6 @@ impl AsRef<[Record]> for Group {
     }
 }
 
-/// A row of `syncs`: the host waited for the whole device.
 pub(super) fn wait(seq: u32, device: u32, start: u64, end: u64) -> Record {
     Record {
         start,

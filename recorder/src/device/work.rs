@@ -130,7 +130,6 @@ impl DeviceWork {
         }
     }
 
-    /// Counts a piece that came after the last wait of the run.
     pub(super) fn too_late(&self, piece: Piece) {
         self.release(piece);
         self.shared.counts.late.fetch_add(1, Ordering::Relaxed);

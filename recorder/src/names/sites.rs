@@ -14,7 +14,6 @@ use trueno_format::text::{SITE, Site};
 
 /// About the number of sites that a thread can find by address. Other look-ups take about twenty times as long.
 const SLOTS: usize = 512;
-/// Number of slots that are probed for a site.
 const PROBES: usize = 8;
 
 /// Filled once and then never changed.
@@ -69,7 +68,6 @@ impl Slot {
 }
 
 impl Name {
-    /// The name at a source location, for a record whose row has file and line.
     pub(crate) fn at(self, place: &Location<'_>) -> Self {
         self.at_line(place.file(), place.line())
     }

@@ -14,7 +14,6 @@ use trueno_format::Source;
 
 /// Maximum number of groups per thread: hardware, software, two caches, FLOPs of three kinds.
 const GROUPS: usize = 7;
-/// Number of rounds and bricks for measuring the cost.
 const ROUNDS: u32 = 5;
 const BRICKS: u32 = 100;
 

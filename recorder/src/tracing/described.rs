@@ -19,7 +19,6 @@ pub(super) struct Described {
     pub next: Option<Box<Described>>,
 }
 
-/// Kind and name of a row, as known when it opens.
 pub(super) struct Plan {
     pub name: Name,
     pub kind: u8,

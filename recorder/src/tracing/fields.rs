@@ -12,9 +12,7 @@ use crate::recorder::Recorder;
 use crate::row_details::{Labels, Work};
 use trueno_format::Source;
 
-/// Columns for declared numbers, in the order of a row's work.
 const WORK: [&str; 4] = ["elements", "flops", "bytes_read", "bytes_written"];
-/// Fields of events with this prefix are counter readings.
 const GAUGE: &str = "gauge.";
 
 pub(super) struct Fields {
@@ -197,7 +195,6 @@ pub(super) fn has_gauge(metadata: &Metadata<'_>) -> bool {
     fields.any(|field: field::Field| field.name().starts_with(GAUGE))
 }
 
-/// True if an event has anything but readings.
 pub(super) fn has_words(metadata: &Metadata<'_>) -> bool {
     let mut fields = metadata.fields().iter();
     fields.any(|field: field::Field| !field.name().starts_with(GAUGE))

@@ -54,7 +54,6 @@ impl SimulatedDevice {
         self.state().now_ns += ns;
     }
 
-    /// Makes synchronising fail from now on.
     pub fn fail(&self, problem: Option<&str>) {
         self.state().failure = problem.map(str::to_owned);
     }
@@ -67,7 +66,6 @@ impl SimulatedDevice {
         self.state().synchronized
     }
 
-    /// Number of calls of any kind.
     pub fn calls(&self) -> u64 {
         self.state().calls
     }

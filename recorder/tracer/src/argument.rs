@@ -2,7 +2,6 @@
 
 use syscalls::Sysno;
 
-/// Which argument names the file that a call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     None,
@@ -10,7 +9,6 @@ pub(crate) enum Target {
     Descriptor(usize),
 }
 
-/// Where the number of bytes that a call is about is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
     None,

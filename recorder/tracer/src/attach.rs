@@ -16,10 +16,8 @@ const MAX_STANDING: Duration = Duration::from_millis(50);
 
 /// A process that was attached to. All its threads are stopped, or will be soon.
 pub(crate) struct Attached {
-    /// The first stop of each thread.
     pub stops: Vec<(pid_t, Event)>,
     pub threads: Vec<(pid_t, pid_t)>,
-    /// Number of processes that could not be attached to.
     pub left_out: u64,
 }
 

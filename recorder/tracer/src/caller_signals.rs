@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 #[derive(Clone, Copy)]
 struct CallerSignals {
-    /// A bit for each ignored signal.
     ignored: u64,
     blocked: libc::sigset_t,
 }

@@ -115,7 +115,6 @@ impl Calls {
         })
     }
 
-    /// Numbers of the calls; `None` for all.
     pub(crate) fn numbers(&self) -> Option<Vec<u32>> {
         let asked = self.asked.as_ref()?;
         Some(asked.iter().map(|call| call.id() as u32).collect())

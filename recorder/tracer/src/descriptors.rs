@@ -35,7 +35,6 @@ pub(crate) struct Descriptors {
     known: Option<HashMap<(pid_t, i32), Open>>,
     /// The one read last, for another query about the same call.
     last: Option<((pid_t, i32), Open)>,
-    /// Number of threads of each running process.
     processes: HashMap<pid_t, u32>,
 }
 
@@ -87,7 +86,6 @@ impl Descriptors {
         self.last = None;
     }
 
-    /// The file behind a descriptor; `None` if there is none.
     pub(crate) fn name(
         &mut self,
         process: pid_t,
@@ -136,7 +134,6 @@ impl Descriptors {
     }
 }
 
-/// Objects that a process has open; `None` if they cannot be read.
 pub(crate) fn objects(process: pid_t) -> Option<HashSet<Object>> {
     let folder = format!("/proc/{process}/fd");
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);

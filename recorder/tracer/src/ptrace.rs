@@ -51,7 +51,6 @@ impl Event {
     }
 }
 
-/// How a stopped thread is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
     /// Until the filter or something else stops it.
@@ -142,7 +141,6 @@ pub(crate) fn seize(process: pid_t, has_filter: bool) -> io::Result<()> {
     check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, process, 0_usize, options as usize) })
 }
 
-/// Stops a traced thread soon, if it exists.
 pub(crate) fn interrupt(thread: pid_t) {
     // SAFETY: this request takes numbers.
     unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, thread, 0_usize, 0_usize) };

@@ -22,7 +22,6 @@ pub(crate) struct Begun {
     bytes: Option<u64>,
     bytes_in_result: bool,
     waits: bool,
-    /// True if it returns the number of a process that has ended.
     joins: bool,
     pub begins: Option<Begins>,
     part: Part,

@@ -95,7 +95,6 @@ pub fn check() -> Result<(), Error> {
 
 pub(crate) struct Started {
     pub process: pid_t,
-    /// Returns why it did not start, once it has ended.
     pub why: Box<dyn FnMut() -> Option<Error>>,
 }
 

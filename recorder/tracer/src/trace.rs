@@ -31,12 +31,10 @@ pub struct Part<'a> {
 pub struct Traced {
     /// Exit status of the program itself. `None` if it is still running, or was attached to and is not a child.
     pub status: Option<ExitStatus>,
-    /// True if the program, or a part of it, is still running.
     pub goes_on: bool,
     pub counts: Counts,
     /// Why recording stopped while the program continued.
     pub failure: Option<Error>,
-    /// Number of processes that could not be attached to.
     pub left_out: u64,
 }
 
@@ -146,7 +144,6 @@ struct Trace<'a> {
     children: HashMap<pid_t, Born>,
     /// For a selection by name only: whether each process is recorded.
     named: HashMap<pid_t, bool>,
-    /// Threads of processes that are not recorded.
     unrecorded: HashSet<pid_t>,
     rows: Rows,
     status: Option<ExitStatus>,
@@ -246,7 +243,6 @@ impl<'a> Trace<'a> {
         self.rows.program_goes_on();
     }
 
-    /// Releases a stopped thread after the recording is over.
     fn release(&mut self, thread: pid_t, event: Event) {
         let signal = match event {
             Event::Signal(signal) => signal,
@@ -377,7 +373,6 @@ impl<'a> Trace<'a> {
         stays
     }
 
-    /// How to resume a thread that is in no call.
     fn usual(&self, thread: pid_t) -> Resume {
         if self.stops_at_all && self.failure.is_none() && !self.unrecorded.contains(&thread) {
             Resume::UntilCall
@@ -499,7 +494,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// A process has run an exec and is no longer recorded.
     fn leave(&mut self, process: pid_t, has_no_row: bool) {
         let Some(mut left) = self.threads.remove(&process) else {
             return;

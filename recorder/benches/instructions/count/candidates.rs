@@ -11,7 +11,6 @@ use trueno_recorder::{BrickId, Name, Operand, Recorder, Signature, TileLevel};
 
 use super::writer::Writer;
 
-/// In the order of the table.
 pub const NAMES: [&str; 28] = [
     "the loop alone",
     "floor: two clock readings, 64 bytes stored",
@@ -50,7 +49,6 @@ const LINES: usize = 4096;
 
 const OPERAND: Operand<'static> = Operand::new(&[16, 4096], "f32");
 
-/// One cache line, like a record of the recorder.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 #[expect(dead_code, reason = "stored, and read by nobody")]
@@ -157,7 +155,6 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// Runs the writer's steps up to `last_step`.
 fn write(writer: &mut Writer, spans: u64, last_step: usize) {
     writer.take(spans, last_step > 0);
     if last_step > 1 {

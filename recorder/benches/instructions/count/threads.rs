@@ -21,7 +21,6 @@ struct Counts {
     page_faults: i64,
 }
 
-/// Runs in the traced process.
 pub fn run(is_on: bool) -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("trueno-instructions-{}", std::process::id()));
     let rec = match is_on {

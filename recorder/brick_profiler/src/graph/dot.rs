@@ -38,7 +38,6 @@ impl ExecutionGraph {
         dot
     }
 
-    /// Colour of a box, and the lines below its title.
     fn box_of(
         &self,
         id: super::ExecutionNodeId,

@@ -89,7 +89,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// File and line of a function, as far as they are known.
     pub(super) fn place(node: &ExecutionNode) -> Option<String> {
         match node {
             ExecutionNode::Function {

@@ -263,7 +263,6 @@ impl ExecutionGraph {
         (start, end)
     }
 
-    /// The row of a node that is not a scope and ended now.
     #[track_caller]
     pub(super) fn leaf_row(&mut self, node: &ExecutionNode, parent: u64) -> SpanId {
         let enclosing = Enclosing {
@@ -352,7 +351,6 @@ impl ExecutionGraph {
         row
     }
 
-    /// Writes everything that has no column as attributes.
     fn attributes(&self, node: &ExecutionNode, row: SpanId) {
         if row.is_none() {
             return;

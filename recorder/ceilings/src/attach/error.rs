@@ -113,7 +113,6 @@ impl From<FileError> for AttachError {
 }
 
 impl AttachError {
-    /// Error when the new version of `run` cannot be put together.
     pub(super) fn stage(run: &Path, why: StageError) -> Self {
         match why {
             StageError::Busy(_) => Self::Busy(run.to_owned()),

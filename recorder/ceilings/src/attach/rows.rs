@@ -30,7 +30,6 @@ enum CellValue {
 pub(super) struct Old {
     /// Measured ceilings of the processor.
     pub measured: u64,
-    /// Rows of segments that the new run leaves out.
     kept: Vec<Vec<CellValue>>,
     /// Counts of the segments that are left out.
     pub dropped: Table,

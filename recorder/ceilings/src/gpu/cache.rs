@@ -27,7 +27,6 @@ impl GpuCeilings {
         Self::read(&Self::file(uuid)?, uuid)
     }
 
-    /// `file` is in the cache folder.
     fn read(file: &Path, uuid: &str) -> Result<Self, CacheError> {
         let file = file.to_owned();
         let unreadable = |problem: String| CacheError::Unreadable {

@@ -395,7 +395,6 @@ impl Bench {
         }
     }
 
-    /// Side of the matrices, and operations per second of each repetition.
     fn gemm_rates(
         &self,
         blas: &Blas,

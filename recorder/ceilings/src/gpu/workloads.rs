@@ -10,7 +10,6 @@ pub const THREADS: u32 = 256;
 pub const BLOCKS_EACH: u32 = 8;
 /// Rounds of a launch whose product is checked.
 pub const CHECK_ROUNDS: u32 = 2;
-/// Bytes of an element that a thread moves at once.
 const ELEMENT_BYTES: u64 = 16;
 
 /// A parameter of a kernel.
@@ -233,7 +232,6 @@ struct Tensor {
     instruction: &'static str,
     parts: Parts,
     depth: u32,
-    /// Words of ones, and of twos.
     values: (u64, u64),
 }
 

@@ -47,7 +47,6 @@ fn on_each_thread(part: impl Fn(usize) + Send + Clone + 'static) {
         .for_each(|thread| thread.join().expect("it works"));
 }
 
-/// Arithmetic on a table, a few function calls deep.
 fn work(rounds: u64) -> u64 {
     let mut table = vec![1_u64; 4096];
     for round in 0..rounds {

@@ -104,7 +104,6 @@ impl Program<'_> {
         wait_until(|| self.written(thread) > before + 50);
     }
 
-    /// The values of a key of `/proc/PID/task/*/status`.
     fn status(&self, key: &str) -> Vec<String> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let texts =
@@ -113,7 +112,6 @@ impl Program<'_> {
         texts.map(value).collect()
     }
 
-    /// Blocked, ignored and caught signals.
     fn dispositions(&self) -> [Vec<String>; 3] {
         ["SigBlk", "SigIgn", "SigCgt"].map(|key| self.status(key))
     }
@@ -148,7 +146,6 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Waits for this output; fails if the program ends first.
     fn wait_for(&mut self, text: &str) {
         while !self.said.contains(text) {
             let bytes = self.stderr.read_line(&mut self.said).unwrap();

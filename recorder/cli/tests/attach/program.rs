@@ -10,7 +10,6 @@ use std::time::Duration;
 /// Environment variable that turns the test binary into the program.
 pub const ROLE: &str = "TRUENO_TEST_ATTACH";
 pub const CODE: i32 = 7;
-/// Threads that exist from the beginning, beside the first one.
 pub const WORKERS: [&str; 2] = ["worker-0", "worker-1"];
 pub const SLEEPER: &str = "sleeper";
 /// Thread that starts once the file `more` exists.
@@ -45,7 +44,6 @@ fn tell(name: &str) {
     fs::rename(format!("{name}.new"), name).unwrap();
 }
 
-/// Writes and computes until the file `enough` exists.
 fn works(file: &str) {
     let mut file = fs::File::create(file).unwrap();
     while !exists("enough") {

@@ -7,7 +7,6 @@ use trueno_testing::{run_json, table};
 
 use crate::{Place, Recorder, exists, means, program, rows_of, thread_of, wait_until};
 
-/// The program, preceded by flags of the recorder.
 fn command(flags: &[&str]) -> Vec<String> {
     let own = std::env::current_exe()
         .unwrap()

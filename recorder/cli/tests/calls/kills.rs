@@ -21,7 +21,6 @@ fn wait_until(holds: impl Fn() -> bool) {
     }
 }
 
-/// Rows of calls, from segments and salvaged ones.
 fn kept(place: &Place) -> Vec<Table> {
     let run = place.run();
     let mut tables = Vec::new();

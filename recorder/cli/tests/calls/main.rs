@@ -69,7 +69,6 @@ fn can_trace() -> bool {
 struct Calls(Table);
 
 impl Calls {
-    /// Indices of the rows with this name, and with this file if given.
     fn of(&self, name: &str, target: Option<&str>) -> Vec<usize> {
         let (names, targets) = (self.0.texts("name"), self.0.texts("target"));
         (0..self.0.rows)

@@ -14,7 +14,6 @@ pub const ROLE: &str = "TRUENO_TEST_CALLS";
 pub const THREADS: usize = 4;
 pub const WRITES: usize = 500;
 pub const BYTES: usize = 10;
-/// Turns of each of two threads that wait for each other.
 pub const TURNS: usize = 100;
 pub const CODE: i32 = 7;
 
@@ -126,7 +125,6 @@ fn signals() {
     (0..5).for_each(|_| raise(libc::SIGUSR1));
 }
 
-/// Waits for a child that stops itself, then continues it.
 fn job_control() {
     let mut child = Command::new("sh")
         .args(["-c", "kill -STOP $$; exit 5"])

@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 
 use crate::fakes::{Cupti, command, fakes, inject, record};
 
-/// The command without a driver, even if the machine has one.
 fn driverless() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
     command

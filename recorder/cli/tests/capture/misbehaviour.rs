@@ -209,7 +209,6 @@ fn a_cupti_that_is_too_old_is_refused_before_anything_starts() {
     recording.assert_clean();
 }
 
-/// Ends after the recorder's limit of ten seconds.
 #[test]
 fn a_cupti_that_never_returns_does_not_hold_the_program_for_ever() {
     let Some(recording) = record_with(

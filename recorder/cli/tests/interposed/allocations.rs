@@ -44,7 +44,6 @@ fn large_blocks_are_all_there_and_given_back() {
     assert_eq!(count.get(&-12_345), None);
 }
 
-/// Sums over samples estimate the exact ones.
 #[test]
 fn samples_stand_for_all_allocations() {
     let Some(place) = Place::new() else { return };

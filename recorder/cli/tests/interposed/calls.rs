@@ -102,7 +102,6 @@ fn libraries_that_only_their_callers_see_are_told_apart() {
     assert_eq!(value(&place.run(), "libs"), "libown20.so, libown30.so");
 }
 
-/// Many times more than a lane holds.
 #[test]
 fn a_million_calls_are_a_million_rows() {
     let Some(place) = Place::new() else { return };

@@ -41,7 +41,6 @@ impl Place {
         command
     }
 
-    /// The same, with this part of the test binary as the program.
     fn part(&self, role: &str) -> Command {
         let own = std::env::current_exe().unwrap();
         let program = [

@@ -99,7 +99,6 @@ fn are_true(names: &[String]) {
     assert!(!names.iter().any(|name| name.starts_with("false_")));
 }
 
-/// Either its own names, or none and a message.
 #[test]
 fn a_program_that_is_replaced_has_no_names_of_another() {
     for (way, what) in [("another", "replaced"), ("none", "removed")] {

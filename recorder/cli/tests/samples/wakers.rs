@@ -12,7 +12,6 @@ use crate::{Place, can_sample, program, text};
 const MOUNT: &str = "mount -t tracefs tracefs /sys/kernel/tracing && exec \"$0\" \"$@\"";
 
 impl Place {
-    /// Records this part if wakers can be recorded. `None` if not.
     fn record_with_wakings(&self, role: &str) -> Option<Output> {
         let plain = self.part(role);
         let mut command = Command::new("unshare");

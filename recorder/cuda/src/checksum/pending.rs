@@ -5,7 +5,6 @@ use trueno_recorder::{ChecksumPlace, Element, Recorder};
 
 use super::result::{HEAD_WORDS, PARTIAL_WORDS, decode};
 
-/// Memory for one tensor at a time, reused.
 pub(super) struct Slot {
     /// The head, and behind it the partials that are copied.
     pub result: Buffer,

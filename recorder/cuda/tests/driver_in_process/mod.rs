@@ -23,7 +23,6 @@ pub struct State {
     pub queue: VecDeque<Work>,
     pub seconds: f64,
     pub ran: Vec<String>,
-    /// Bytes of device memory and pinned memory that are not freed.
     pub allocated: usize,
     pub contexts: usize,
     /// Kernels by name that are not executed, and the seconds that they take per unit of their first 32-bit
@@ -81,7 +80,6 @@ pub fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Number of allocations that were not freed, and of retained contexts.
 pub fn left() -> (usize, usize) {
     let state = state();
     (state.allocated, state.contexts)

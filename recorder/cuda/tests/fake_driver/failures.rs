@@ -198,7 +198,6 @@ on_fake!(ptx_and_kernels_that_are_none_are_refused, [], {
     assert_eq!(files, 1, "the same source is kept once");
 });
 
-/// The command of the examples must not panic either.
 #[test]
 fn an_example_without_a_driver_ends_with_one_sentence() {
     if driver::find().is_ok() {

@@ -92,7 +92,6 @@ pub fn calls(name: &str) -> u64 {
     }
 }
 
-/// A finished piece of the device's work, on the host's clock.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub name: String,

@@ -92,7 +92,6 @@ fn run_block(kernel: &Kernel, mut threads: Vec<Thread>, parameters: &[u8], memor
     }
 }
 
-/// Runs a warp until it ends or waits for others of its block.
 fn run_warp(
     kernel: &Kernel,
     threads: &mut [Thread],

@@ -74,7 +74,6 @@ fn elements(of: Element, register: u64) -> Vec<f64> {
         .collect()
 }
 
-/// Row and column of each sum in a register of a thread in a warp.
 fn places(shape: Shape, warp: usize, lane: usize, register: usize) -> Vec<(usize, usize)> {
     let (group, nth) = (lane / 4, lane % 4);
     let first = 16 * warp + group;

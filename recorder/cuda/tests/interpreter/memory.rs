@@ -1,6 +1,5 @@
 //! Device memory, and what may be touched of it.
 
-/// Regions at separate addresses, with gaps between them.
 #[derive(Default)]
 pub struct Memory {
     regions: Vec<(u64, Vec<u8>)>,
@@ -23,7 +22,6 @@ impl Memory {
         at
     }
 
-    /// Writes like a copy from the host.
     pub fn write(&mut self, address: u64, data: &[u8]) {
         let nth = (address.wrapping_sub(FIRST) / APART) as usize;
         let (at, bytes) = &mut self.regions[nth];

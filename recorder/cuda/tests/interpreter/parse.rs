@@ -15,7 +15,6 @@ pub struct Kernel {
 }
 
 pub struct Instruction {
-    /// Register of the predicate, and the value that it must have.
     pub guard: Option<(usize, bool)>,
     pub operation: Operation,
     pub operands: Vec<Operand>,

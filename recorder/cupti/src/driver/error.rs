@@ -12,7 +12,6 @@ pub enum DriverError {
         /// Each name, with what the loader says about it.
         searched: Vec<String>,
     },
-    /// The driver lacks a function that is needed.
     #[error("{path}: has no {function} (hint: the library of a newer NVIDIA driver has it)")]
     NoFunction {
         /// File it was loaded from.
@@ -21,7 +20,6 @@ pub enum DriverError {
     },
     #[error("the NVIDIA driver sees no device (hint: `CUDA_VISIBLE_DEVICES` hides devices)")]
     NoDevice,
-    /// There is no device of that number.
     #[error(
         "the NVIDIA driver sees {found} devices; there is no device {asked} (hint: `CUDA_VISIBLE_DEVICES` hides devices)"
     )]

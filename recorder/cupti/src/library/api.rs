@@ -142,9 +142,7 @@ functions! {
     enable_all_sync_records "cuptiActivityEnableAllSyncRecords" (enable: u8);
     flush_all "cuptiActivityFlushAll" (flag: u32);
     get_next_record "cuptiActivityGetNextRecord" (buffer: *mut u8, valid_bytes: usize, record: *mut *mut u8);
-    /// The number that records use for a graph node.
     get_graph_node_id "cuptiGetGraphNodeId" (node: *mut c_void, number: *mut u64);
-    /// Number of records dropped since the last call.
     get_dropped "cuptiActivityGetNumDroppedRecords" (context: *mut c_void, stream: u32, dropped: *mut usize);
 }
 

@@ -6,7 +6,6 @@ use crate::layout::Field;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RangeKind {
-    /// A range begins on its thread.
     Push = 1,
     /// The innermost range of its thread and domain ends.
     Pop = 2,

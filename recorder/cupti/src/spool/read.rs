@@ -26,7 +26,6 @@ pub enum Item<'s> {
     GraphClone(u64, u64),
     /// A node of a graph, and a node that may begin after it.
     GraphEdge(u64, u64),
-    /// The process ended normally.
     End(End),
 }
 

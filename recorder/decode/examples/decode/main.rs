@@ -128,7 +128,6 @@ fn tell(progress: Progress<'_>) {
     }
 }
 
-/// Records the options that affect the results.
 fn describe(rec: &Recorder, options: &Options, simd: Simd) {
     let Options {
         layers,

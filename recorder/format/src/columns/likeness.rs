@@ -10,7 +10,6 @@ pub struct RowsLikeLast<'a> {
     /// Index of the first row; there is a row before it.
     at: usize,
     rows: usize,
-    /// A bit for each column that was set.
     given: u64,
     varies: u64,
 }

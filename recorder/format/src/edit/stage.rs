@@ -121,7 +121,6 @@ fn lock(folder: &Path) -> Result<FileLock, StageError> {
     FileLock::take(file).ok_or_else(|| StageError::Busy(folder.to_owned()))
 }
 
-/// Empties a leftover folder of ours.
 fn clear(folder: &Path, run_id: &str, run_json: &[u8]) -> Result<(), StageError> {
     let _lock = lock(folder)?;
     let failed = || FileError::on(folder, "empty it");

@@ -121,7 +121,6 @@ pub struct LoggedThread {
     pub dropped: u64,
 }
 
-/// A line as written, without its seal.
 #[derive(Serialize, Deserialize)]
 struct Line<E> {
     entry: E,

@@ -13,7 +13,6 @@ const MAX_LINE_BYTES: usize = 64 << 20;
 pub(super) struct LineTail {
     path: PathBuf,
     file: Option<File>,
-    /// The beginning of a line that is not complete yet.
     cut: Vec<u8>,
 }
 

@@ -19,7 +19,6 @@ const UNPUBLISHED: u64 = 64;
 
 pub(super) struct ObservedRing {
     _pages: Arc<SharedPages>,
-    /// Start of the ring in the pages.
     base: NonNull<u8>,
     capacity: u64,
     at: u64,

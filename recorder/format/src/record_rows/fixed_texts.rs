@@ -23,7 +23,6 @@ pub(super) struct FixedTexts {
     known: Vec<Known>,
 }
 
-/// The known brick with a given name.
 #[derive(Clone, Copy)]
 enum Known {
     NotAsked,

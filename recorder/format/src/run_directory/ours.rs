@@ -59,7 +59,6 @@ pub(super) fn is_run(folder: &Folder) -> io::Result<bool> {
     Ok(entries.iter().any(|entry| is_ranks_run(&entry.name)))
 }
 
-/// False if it is neither a run nor a folder of ranks.
 fn look_at_run(run: &Folder, prefix: &str, foreign: &mut Vec<String>) -> io::Result<bool> {
     let has_run_json = is_run_json(run);
     let (mut has_rank, mut others) = (false, Vec::new());

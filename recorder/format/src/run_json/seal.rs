@@ -42,7 +42,6 @@ impl Seal {
     }
 }
 
-/// The text before the seal, and the hash in the seal.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let sealed = text.strip_suffix(BEHIND.as_bytes())?;
     let (before, hash) = sealed.split_at_checked(sealed.len().checked_sub(DIGITS)?)?;

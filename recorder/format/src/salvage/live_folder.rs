@@ -104,7 +104,6 @@ impl LiveFolder {
         self.dropped.get(table)
     }
 
-    /// Returns the number of names that are left out.
     fn take(
         &mut self,
         entries: Vec<Entry>,

@@ -14,7 +14,6 @@ use crate::waiting_rows::RowOrigin;
 /// Maximum number of ids in one record of [`kind::JOINS`].
 const MAX_JOINS: usize = 6;
 
-/// Turns the records of all rings into rows, thread by thread.
 pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut SalvageTables) {
     let mut rings = found.rings.clone();
     let place = |ring: &Arc<Ring>| {
@@ -53,7 +52,6 @@ pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut Salvage
     }
 }
 
-/// True if a group is complete and all its names are known.
 fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
     let first = &group[0];
     if group.len() != 1 + first.extensions() || first.start > first.end && is_interval(first) {

@@ -220,7 +220,6 @@ impl BatchEncoder {
         self.message.resize(padded, 0);
     }
 
-    /// Writes the metadata before the body.
     fn message(&mut self, rows: usize, offset: u64) -> (&[u8], Block) {
         self.pad(MESSAGE_ALIGNMENT);
         let body_bytes = self.message.len() - self.body_at;

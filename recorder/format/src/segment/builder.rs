@@ -28,7 +28,6 @@ pub struct SegmentBuilder {
     blocks: Vec<Block>,
     rows: u64,
     dictionaries: BTreeMap<String, Vec<String>>,
-    /// Texts to be added with the next batch.
     new: BTreeMap<String, Vec<String>>,
 }
 

@@ -149,7 +149,6 @@ impl Compressor {
         }
     }
 
-    /// Appends `block` as a frame of `plain_bytes` uncompressed bytes.
     fn frame(&mut self, plain_bytes: usize, body: &mut Vec<u8>) {
         body.extend_from_slice(&(plain_bytes as i64).to_le_bytes());
         body.extend_from_slice(&FRAME_HEAD);
@@ -160,7 +159,6 @@ impl Compressor {
     }
 }
 
-/// Compresses values of at least [`MIN_BYTES`] in total into a block.
 fn compress<V: Value>(values: &[V], places: &mut [u16; 1 << HASH_BITS], block: &mut Block<'_>) {
     places.fill(0);
     let width = size_of::<V>();

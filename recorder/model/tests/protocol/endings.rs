@@ -4,7 +4,6 @@ use loom::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// How records after the end are counted.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Late {
     /// Like the recorder: records that met a closed recorder, plus those unread in the ring at the time of each
@@ -59,7 +58,6 @@ pub fn finishing<W: AtomicWord + 'static>(late: Late) {
     });
 }
 
-/// State of the recorder in the child, after the fork handler.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fork {
     /// Like `turn_off`: the recorder is off before any code of the program runs in the child.

@@ -11,7 +11,6 @@ use trueno_format::waiting_rows::RowOrigin;
 
 use super::*;
 
-/// Number of records that are pushed, and rows of a batch.
 const RECORDS: u64 = 3;
 const BATCH: usize = 2;
 /// More steps than a thread has.

@@ -13,7 +13,6 @@ use loom::thread;
 
 use trueno_format::ring::{AtomicWord, Cursor, Positions, readable};
 
-/// A word of loom, with the memory orders of the protocol.
 #[derive(Default)]
 pub struct Word(loom::sync::atomic::AtomicU64);
 

@@ -92,7 +92,6 @@ struct Writes {
     /// Bytes written by those that have returned, minus those taken.
     units: i64,
     is_taken: bool,
-    /// When the last of them returned.
     ended: Moment,
 }
 
@@ -113,7 +112,6 @@ pub(crate) struct Channels {
     states: HashMap<Channel, State>,
     sockets: HashMap<u64, Ends>,
     inherited: HashSet<Object>,
-    /// True if there are calls that are not traced.
     is_blind: bool,
     max: usize,
 }
@@ -141,7 +139,6 @@ impl Channels {
         self.states.clear();
     }
 
-    /// Two sockets are the ends of one pair.
     pub fn are_a_pair(&mut self, one: u64, other: u64) {
         self.sockets.insert(one, Ends::Pair(other));
         self.sockets.insert(other, Ends::Pair(one));

@@ -63,7 +63,6 @@ struct Waits {
     woken: Vec<Woken>,
 }
 
-/// All words with waits or wakes at the moment.
 pub(crate) struct Futexes {
     words: HashMap<Word, Waits>,
     /// Words whose waits may have been moved to others: they count as one.
@@ -222,7 +221,6 @@ impl Futexes {
         }
     }
 
-    /// Shared words may be at other places now.
     pub fn forget_places(&mut self, memory: pid_t) {
         if let Some(places) = &mut self.places {
             places.retain(|(of, _), _| *of != memory);
@@ -359,7 +357,6 @@ impl Waits {
         });
     }
 
-    /// Merges wakes that cannot be distinguished.
     fn mix(&mut self, which: impl Fn(&Wake) -> bool) {
         let mut all: Option<Wake> = None;
         for wake in self.wakes.extract_if(.., |wake| which(wake)) {

@@ -24,7 +24,6 @@ use futexes::{Futexes, WaitTarget};
 pub(crate) use signals::SignalInfo;
 use signals::Signals;
 
-/// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
     pub from: u64,
@@ -52,7 +51,6 @@ pub(crate) struct Caller {
     pub memory: pid_t,
 }
 
-/// Role of an open call in the order of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     since: Moment,
@@ -85,7 +83,6 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// True for calls that can end waits of others.
     fn ends_waits(&self) -> bool {
         match self {
             Self::WakesFutex(_) | Self::SendsSignal => true,
@@ -110,7 +107,6 @@ struct Interrupted {
     signals: u32,
 }
 
-/// Everything that is waited for, and everything that may end waits.
 pub(crate) struct Order {
     now: Moment,
     futexes: Futexes,
@@ -328,7 +324,6 @@ impl Order {
             .extend(self.open.remove(&id).into_iter().flatten());
     }
 
-    /// A call, which may not have a row yet, ended a wait.
     fn wakes(&mut self, from: Option<u64>, to: Option<u64>) {
         if let (Some(from), Some(to)) = (from, to) {
             self.ends((from, CauseKind::Wakes), to);
@@ -426,7 +421,6 @@ impl Order {
         }
     }
 
-    /// Returns the causes found since the previous call.
     pub fn found(&mut self) -> std::vec::Drain<'_, Cause> {
         self.found.drain(..)
     }

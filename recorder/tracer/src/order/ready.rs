@@ -50,7 +50,6 @@ fn list(arguments: &[u64; 6]) -> Option<Poll> {
     is_short.then_some(Poll::List(arguments[0], entries))
 }
 
-/// The ready descriptor, if there is only one and it is readable.
 pub(crate) fn only_ready(process: pid_t, poll: &Poll, result: i64) -> Option<Ready> {
     if result != 1 {
         return None;

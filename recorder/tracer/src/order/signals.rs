@@ -40,7 +40,6 @@ pub(crate) struct SignalInfo {
 }
 
 impl SignalInfo {
-    /// The child that has ended, if that is the cause.
     pub fn ended_child(&self) -> Option<pid_t> {
         let codes = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
         (self.signal == libc::SIGCHLD && codes.contains(&self.code)).then_some(self.process)
@@ -121,7 +120,6 @@ impl Signals {
         });
     }
 
-    /// A call turned out not to send a signal.
     pub fn fails(&mut self, id: u64) {
         self.sent.retain(|sent| sent.id != id);
     }

@@ -46,7 +46,6 @@ impl Connection {
     }
 }
 
-/// The ends of a socket, from the system's lists.
 pub(crate) fn ends(process: pid_t, socket: u64) -> Ends {
     let lists = ["tcp", "tcp6"].map(|list| format!("/proc/{process}/net/{list}"));
     let found = lists.iter().find_map(|list| {
@@ -63,7 +62,6 @@ pub(crate) fn ends(process: pid_t, socket: u64) -> Ends {
     }
 }
 
-/// The connection in a line, if it belongs to this socket.
 fn connection(line: &str, socket: u64) -> Option<Connection> {
     let mut words = line.split_ascii_whitespace();
     let (from, to) = (words.nth(1)?, words.next()?);

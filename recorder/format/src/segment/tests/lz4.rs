@@ -51,7 +51,6 @@ fn decode_block(block: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A length whose half of the token is `half`.
 fn length(half: u8, bytes: &mut impl Iterator<Item = u8>) -> usize {
     let mut length = usize::from(half);
     let mut last = if half == 15 { 255 } else { 0 };

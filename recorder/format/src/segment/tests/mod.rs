@@ -32,7 +32,6 @@ fn encode(encoder: &mut BatchEncoder, given: &BatchColumns, offset: u64) -> (Vec
     })
 }
 
-/// Encodes a whole segment of these batches and reads it back.
 fn decode(table: &Table, batches: &[BatchColumns]) -> Vec<RecordBatch> {
     let mut encoder = BatchEncoder::new();
     let mut file = head_bytes(table);
