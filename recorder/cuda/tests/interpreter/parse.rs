@@ -191,7 +191,7 @@ impl Module {
         parameters.iter().map(|(_, size)| *size).collect()
     }
 
-    /// Keeps only the kernels of `names` that consist of known instructions, to execute a part of a text.
+    /// Parses only the kernels of `names`, for texts in which other kernels have unknown instructions.
     pub fn parse_some(text: &str, names: &[&str]) -> Self {
         let mut some = String::new();
         for part in text.split(".entry ").skip(1) {
