@@ -16,7 +16,6 @@ const SIZES: [(&str, usize); 3] = [
     ("4 MiB", 1 << 22),
     ("64 MiB", 1 << 26),
 ];
-/// Bytes read for one figure.
 const TURN_BYTES: usize = 1 << 26;
 const TURNS: usize = 15;
 const MAX_TO_READ: f64 = 2.0;
@@ -60,7 +59,6 @@ fn compare<T: Element>(name: &str, words: &[u64], data: &[T]) {
     );
 }
 
-/// Time to go through [`TURN_BYTES`].
 fn seconds(bytes: usize, mut work: impl FnMut() -> u64) -> f64 {
     let start = Instant::now();
     for _ in 0..TURN_BYTES / bytes {

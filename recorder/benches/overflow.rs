@@ -12,14 +12,12 @@ use trueno_recorder::{Overflow, Recorder};
 const THREADS: u64 = 2;
 const BRICKS: u64 = 2_000_000;
 const ROUNDS: usize = 3;
-/// Steps of a chain of multiplications.
 const WORK: u64 = 150;
 
 fn work(seed: u64) -> u64 {
     (0..WORK).fold(seed, |x, _| black_box(x.wrapping_mul(31)))
 }
 
-/// The time of the threads, and the rows that were dropped.
 fn flood(rec: &Recorder) -> (Duration, u64) {
     let began = Instant::now();
     std::thread::scope(|scope| {

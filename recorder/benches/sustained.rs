@@ -27,10 +27,9 @@ const MAX_CPU_NS: f64 = 75.0;
 const MAX_BYTES_PER_ROW: f64 = 12.0;
 const MAX_MEMORY_MIB: f64 = 64.0;
 
-/// Names with metrics of their own, that follow one another in the same order again and again.
+/// Names with metrics of their own, used in the same order over and over.
 const NAMES: u64 = 280;
 
-/// Metrics of the spans.
 #[derive(Clone, Copy, PartialEq)]
 enum Metrics {
     None,
@@ -39,7 +38,6 @@ enum Metrics {
     Random,
 }
 
-/// Recordings in the order of the table: how many threads, and what they record.
 const CASES: [(&str, u64, Metrics); 5] = [
     ("empty", 1, Metrics::None),
     ("empty, 2 threads", 2, Metrics::None),
@@ -48,7 +46,7 @@ const CASES: [(&str, u64, Metrics); 5] = [
     ("random metrics", 1, Metrics::Random),
 ];
 
-/// One recording, by span.
+/// One recording; figures are per span.
 #[derive(Clone, Copy)]
 struct Round {
     clock_ns: f64,
@@ -120,7 +118,7 @@ fn main() {
     );
 }
 
-/// Records [`SPANS`] spans from all threads together, and removes what was written.
+/// Records [`SPANS`] spans from all threads together, then removes the files.
 fn round(folder: &Path, threads: u64, metrics: Metrics) -> Round {
     let spans_each = SPANS / threads;
     let names: Vec<Name> = (0..NAMES)
@@ -186,7 +184,7 @@ fn declare(brick: &mut BrickGuard<'_>, [elements, flops, read, written]: [u64; 4
     brick.elements(elements).flops(flops).bytes(read, written);
 }
 
-/// Wall time of two clock readings for every span, shared out likewise.
+/// Wall time of two clock readings per span, divided among the threads in the same way.
 fn clock_alone_ns(threads: u64, spans_each: u64) -> f64 {
     let start = Instant::now();
     on_threads(threads, || {
@@ -234,7 +232,6 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// User and system time of the process so far.
 fn cpu_ns() -> f64 {
     // SAFETY: all zeros is a valid value of this struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -244,7 +241,7 @@ fn cpu_ns() -> f64 {
     ns(usage.ru_utime) + ns(usage.ru_stime)
 }
 
-/// The largest resident size so far (`VmHWM`); not a number where the system does not tell.
+/// `VmHWM`; NaN if the system does not report it.
 fn peak_memory_mib() -> f64 {
     std::fs::read_to_string("/proc/self/status")
         .ok()

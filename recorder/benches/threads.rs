@@ -65,7 +65,6 @@ fn ten_rows(rec: &Recorder) {
     }
 }
 
-/// The same work each time, whatever else runs.
 fn work(rounds: u64) {
     let mut state = 1_u64;
     for _ in 0..rounds {
@@ -111,7 +110,6 @@ fn measure(name: &str, threads: usize, program: impl Fn(&Recorder)) {
     );
 }
 
-/// Seconds of CPU time and page faults, with the end of the recording.
 fn timed(program: &impl Fn(&Recorder), rec: Recorder) -> (f64, i64) {
     let before = usage();
     program(&rec);

@@ -18,7 +18,7 @@ use trueno_recorder::{BrickId, Overflow, Recorder};
 const PAIRS: usize = 60;
 const BLOCK: Duration = Duration::from_millis(250);
 const BATCH: u32 = 5_000;
-/// After the watcher was let go or stopped.
+/// Pause after the watcher was released or stopped.
 const SETTLE: Duration = Duration::from_millis(60);
 const OWN: &str = "--own-watcher";
 
@@ -116,7 +116,6 @@ fn main() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
-/// The median cost of a span over the batches of a block.
 fn block(rec: &Recorder) -> f64 {
     let mut times_ns = Vec::new();
     let begin = Instant::now();
@@ -132,7 +131,6 @@ fn block(rec: &Recorder) -> f64 {
     times_ns[times_ns.len() / 2]
 }
 
-/// Reads all that there is, until the run ends.
 fn watch(run: &Path) {
     let mut observer = Observer::new(run);
     let mut events = 0_u64;
@@ -148,7 +146,6 @@ fn signal(child: &Child, signal: i32) {
     unsafe { libc::kill(child.id() as i32, signal) };
 }
 
-/// Seconds of processor time that a process has taken.
 fn cpu(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);

@@ -14,7 +14,7 @@ fn main() {
     );
 }
 
-/// The commit of the checkout; whoever has no git, or sources without one, builds all the same.
+/// The commit of the checkout. `None` without git or outside a checkout; the build works all the same.
 fn of_git() -> Option<String> {
     let folder = git(&["rev-parse", "--absolute-git-dir"])?;
     for file in ["HEAD", "logs/HEAD"] {

@@ -19,12 +19,11 @@ use trueno_recorder::{Overflow, Recorder, Source};
 static MEMORY: Recording<System> = Recording(System);
 
 const REQUESTS: u64 = 400;
-/// Answers that the cache may hold.
 const CACHED: u64 = 50;
 
 struct Server {
     cache: HashMap<u64, Vec<String>>,
-    /// Data that nobody reads.
+    /// Data that nobody reads: the leak.
     kept: Vec<Vec<String>>,
     leaks: bool,
 }

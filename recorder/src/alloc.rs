@@ -57,11 +57,11 @@ pub(crate) use active::{check, forked, start, stop};
 /// Choice of the program's allocations that are recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Allocations {
-    /// All of them, and all releases.
+    /// All allocations and frees.
     Every,
-    /// One in `mean_bytes` bytes on average, and their releases.
+    /// One in `mean_bytes` bytes on average, with the corresponding frees.
     Sampled {
-        /// Distance of sample points; at least 1.
+        /// Mean distance of sample points, in bytes; at least 1.
         mean_bytes: u64,
     },
 }
@@ -72,7 +72,6 @@ impl Allocations {
         mean_bytes: 512 << 10,
     };
 
-    /// Text in `run.json`.
     pub(crate) fn describe(self) -> String {
         match self {
             Self::Every => "every".to_owned(),

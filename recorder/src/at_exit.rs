@@ -12,7 +12,6 @@ use crate::reentrancy::ReentrancyGuard;
 
 static RECORDERS: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
-/// Finishes a recorder at the end of the program, if it is still there then.
 pub(crate) fn finish(recorder: Weak<Inner>) {
     static HANDLER: Once = Once::new();
     HANDLER.call_once(|| {

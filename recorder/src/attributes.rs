@@ -11,10 +11,9 @@ use crate::span_id::SpanId;
 use trueno_format::record::{Record, attribute_type, kind, row_id};
 use trueno_format::schema::TableId;
 
-/// Texts of attributes and of the arguments of instants.
 pub(crate) static TEXTS: LimitedTexts = LimitedTexts::new();
 
-/// Type of a text that is not kept.
+/// Type of a text that is not stored.
 const REFUSED: u8 = u8::MAX;
 
 /// The value of an attribute: a whole number, a floating-point number, a truth value or a text.
@@ -28,7 +27,7 @@ pub struct AttributeValue<'a>(Value<'a>);
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Integer(i64),
-    /// One that is no i64.
+    /// A value that does not fit in i64.
     Unsigned(u64),
     Number(f64),
     Truth(bool),
@@ -36,7 +35,6 @@ pub(crate) enum Value<'a> {
     Interned(Name),
 }
 
-/// A value as it stands in a record.
 #[derive(Clone, Copy)]
 pub(crate) struct StoredValue {
     ty: u8,
@@ -44,12 +42,11 @@ pub(crate) struct StoredValue {
 }
 
 impl<'a> AttributeValue<'a> {
-    /// The value, whatever type the program has it in.
     pub(crate) fn value(self) -> Value<'a> {
         self.0
     }
 
-    /// The value as it stands in a record; a text is interned.
+    /// The value in the form of a record. Texts are interned.
     #[inline(always)]
     pub(crate) fn store(self) -> StoredValue {
         let (ty, word) = match self.0 {
@@ -166,7 +163,7 @@ impl Span<'_> {
     }
 }
 
-/// Out of line, without the guard: its address would keep it in memory.
+/// Not inlined and without the guard: the guard's address would force it into memory.
 #[inline(never)]
 fn set(lane: &mut Lane, seq: u32, key: Name, value: StoredValue) {
     let row = row_id(lane.thread().index, seq);

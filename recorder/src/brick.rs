@@ -184,7 +184,6 @@ impl Drop for BrickGuard<'_> {
     }
 }
 
-/// Ends a row, whatever has to be done for it.
 #[cold]
 #[inline(never)]
 fn close(
@@ -226,7 +225,7 @@ fn close(
     }
 }
 
-/// Opens a row where a device or counters of the CPU may have to be asked. Null: it is not recorded.
+/// Opens a row that may need the device or CPU counters. Null if it is not recorded.
 #[cold]
 #[inline(never)]
 fn open_asking(recorder: &Recorder, kind: u8, named: NamePlace) -> (*mut Lane, Name) {

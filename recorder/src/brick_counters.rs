@@ -7,7 +7,7 @@ use crate::lane::Lane;
 use crate::perf::Counting;
 use crate::reentrancy::ReentrancyGuard;
 
-/// Begins brick `seq`: called as late as can be.
+/// Begins brick `seq`. Call as late as possible.
 #[cold]
 #[inline(never)]
 pub(crate) fn begin(lane: &mut Lane, seq: u32) {
@@ -24,7 +24,6 @@ pub(crate) fn begin(lane: &mut Lane, seq: u32) {
     }
 }
 
-/// Ends brick `seq` at `ticks`: its counts become rows.
 #[cold]
 #[inline(never)]
 pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {
@@ -49,7 +48,7 @@ pub(crate) fn end(lane: &mut Lane, seq: u32, ticks: u64) {
     lane.perf = Some(counting);
 }
 
-/// Forgets brick `seq`, which will end elsewhere, where these counters say nothing of it.
+/// Forgets brick `seq`, which will end on another thread, where these counters say nothing about it.
 #[cold]
 pub(crate) fn forget(lane: &mut Lane, seq: u32) {
     if let Some(counting) = &mut lane.perf {

@@ -12,7 +12,6 @@ use trueno_format::CeilingSource;
 use trueno_format::TileLevel;
 use trueno_format::schema;
 
-/// Default of [`Builder::growth_bytes`].
 const GROWTH_BYTES: u64 = 256 << 20;
 
 /// Sets up a recorder; from [`Recorder::builder`](crate::Recorder::builder).

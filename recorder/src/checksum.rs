@@ -54,9 +54,8 @@ use simd::Width;
 pub use statistics::Statistics;
 pub use strided::Strided;
 
-/// Bytes a block: the hash and the statistics read it while it is in the first cache level.
+/// Block size: hash and statistics both read a block while it is in the L1 cache.
 const BLOCK_BYTES: usize = 8192;
-/// Number of elements that the FNV hash covers.
 const FNV_ELEMENTS: usize = 64;
 
 /// Identity of a tensor's content; one row of `checksums`.
@@ -86,7 +85,7 @@ pub fn fingerprint<T: Element>(data: &[T]) -> Fingerprint {
     fingerprint_with(Width::best(), data)
 }
 
-/// With these instructions; the result does not depend on them.
+/// Uses these instructions; the result does not depend on them.
 fn fingerprint_with<T: Element>(width: Width, data: &[T]) -> Fingerprint {
     let mut reader = Reader::default();
     for elements in data.chunks(BLOCK_BYTES / size_of::<T>()) {
@@ -95,7 +94,6 @@ fn fingerprint_with<T: Element>(width: Width, data: &[T]) -> Fingerprint {
     reader.end::<T>()
 }
 
-/// A fingerprint in the making.
 #[derive(Default)]
 struct Reader {
     sums: [u64; 2],
@@ -106,7 +104,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The next elements: a full block each time but the last.
+    /// Adds the next elements: a full block each time except the last.
     #[inline(always)]
     fn block<T: Element>(&mut self, width: Width, elements: &[T]) {
         let taken = T::simd_prefix(
@@ -140,7 +138,7 @@ impl Reader {
     }
 }
 
-/// Adds the words of `bytes`, the first of which has the even number `first`.
+/// Adds the words of `bytes`. The first word's number is `first`, which is even.
 fn add_words(bytes: &[u8], first: u64, sums: &mut [u64; 2]) {
     let mut offset = first.wrapping_mul(2).wrapping_add(1).wrapping_mul(K);
     let step = K.wrapping_mul(2);
@@ -157,7 +155,6 @@ fn add_words(bytes: &[u8], first: u64, sums: &mut [u64; 2]) {
     }
 }
 
-/// Up to 8 bytes as a little-endian word.
 #[inline(always)]
 fn word_of(bytes: &[u8]) -> u64 {
     match <[u8; 8]>::try_from(bytes) {

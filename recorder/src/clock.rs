@@ -6,7 +6,7 @@ pub(crate) mod pairs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Clock {
-    /// The time stamp counter of x86-64, where it is invariant.
+    /// The time stamp counter of x86-64, if it is invariant.
     #[cfg(target_arch = "x86_64")]
     Tsc,
     /// The virtual counter of aarch64.
@@ -76,7 +76,7 @@ impl Clock {
     }
 }
 
-/// The counter of this kind of processor, read by an instruction.
+/// Reads this architecture's counter with an instruction.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(crate) fn inline_ticks() -> u64 {
@@ -86,7 +86,7 @@ pub(crate) fn inline_ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// The counter of this kind of processor, read by an instruction.
+/// Reads this architecture's counter with an instruction.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub(crate) fn inline_ticks() -> u64 {
@@ -100,7 +100,7 @@ pub(crate) fn inline_ticks() -> u64 {
     ticks
 }
 
-/// There is no counter that an instruction reads on this kind of processor.
+/// This architecture has no counter that an instruction can read.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[inline(always)]
 pub(crate) fn inline_ticks() -> u64 {
@@ -118,8 +118,8 @@ fn tsc_is_invariant() -> bool {
     leaf(0x8000_0000).eax >= ADVANCED_POWER && leaf(ADVANCED_POWER).edx & 1 << 8 != 0
 }
 
-/// The kernel checks the counters of all cores against each other and gives the clock
-/// source up when they disagree. Where it does not say, the processor's word must do.
+/// The kernel compares the counters of all cores and drops the clock source if they disagree. Without the kernel's
+/// answer, the processor's own claim counts.
 #[cfg(target_arch = "x86_64")]
 fn kernel_trusts_tsc() -> bool {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -136,7 +136,6 @@ fn read(clock: libc::clockid_t) -> i128 {
     i128::from(time.tv_sec) * 1_000_000_000 + i128::from(time.tv_nsec)
 }
 
-/// `CLOCK_MONOTONIC` in nanoseconds.
 pub(crate) fn monotonic_ns() -> u64 {
     #[cfg(test)]
     tests::count_reading();

@@ -11,7 +11,6 @@ use crate::names::Name;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 
-/// Category of the row of `bricks` that a collective is.
 const CATEGORY: &str = "communication";
 
 /// An open call of a collective, or of a send or receive: a row of `bricks` and one of `collectives`. Recorded when
@@ -21,7 +20,7 @@ pub struct CollectiveGuard<'r> {
     /// `None` once it has ended.
     brick: Option<BrickGuard<'r>>,
     recorder: &'r Recorder,
-    /// `None`: nothing is recorded.
+    /// `None` if nothing is recorded.
     stated: Option<Box<Collective>>,
 }
 

@@ -75,7 +75,7 @@ impl Builder {
 }
 
 impl Builder {
-    /// Before anything is made: a wrong file costs nothing that was there.
+    /// Called before anything is created, so that an invalid file leaves existing data untouched.
     fn read_baseline(&self) -> Result<Option<Baseline>, Error> {
         let read = |file: &PathBuf| {
             Baseline::read(file).map_err(|problem| Error::Option {

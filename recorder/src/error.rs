@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The run cannot be made or written.
+    /// The run cannot be created or written.
     #[error(transparent)]
     Format(#[from] trueno_format::Error),
-    /// This process was forked from the one that records.
+    /// This process is a fork of the recording one.
     #[error("{}: is recorded by process {recording}, from which this one was forked: its events are refused here (hint: make a recorder of its own after the fork)", .path.display())]
     Forked {
         /// The run directory.
@@ -18,15 +18,15 @@ pub enum Error {
         /// The process that records.
         recording: u32,
     },
-    /// An option that makes no sense.
+    /// An invalid option.
     #[error("{option}: {problem}")]
     Option {
         /// The builder's method.
         option: &'static str,
-        /// Found, expected, next step.
+        /// What was found, what was expected, and what to do.
         problem: String,
     },
-    /// A device could not be synchronised: what waited for it is not measurable.
+    /// A device could not be synchronised, so work that waited for it has no measured times.
     #[error("device {device}: cannot synchronise: {problem}")]
     Device {
         /// Its number.
@@ -34,12 +34,12 @@ pub enum Error {
         /// Its message.
         problem: String,
     },
-    /// The writer stopped early: the run holds what was written until then.
+    /// The writer stopped early. The run contains what was written until then.
     #[error("{}: the recording is incomplete, {lost} rows lost: {problem}", .path.display())]
     Writer {
         /// The run directory.
         path: PathBuf,
-        /// Rows that were recorded and could not be written.
+        /// Number of recorded rows that could not be written.
         lost: u64,
         /// The error that stopped the writer.
         problem: String,

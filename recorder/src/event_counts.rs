@@ -12,10 +12,10 @@ pub(crate) struct EventCounts {
     live: Arc<Live>,
     /// Rows in segments or on their way into one.
     pub rows: RowCounters,
-    /// Events of threads that could not get a ring. As in `live/counts`, which survives a kill and which others can
-    /// write.
+    /// Events of threads without a ring. Also in `live/counts`, which survives a kill and which other processes
+    /// can write to.
     without_ring: RowCounters,
-    /// Rows that could not be written; in `live/counts` too.
+    /// Rows that could not be written; also in `live/counts`.
     unwritten: RowCounters,
     /// Events that met a closed recorder.
     pub late: AtomicU64,

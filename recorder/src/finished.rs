@@ -32,7 +32,7 @@ use trueno_format::record::{Context, Record, device_timing, extension, kind, pai
 use trueno_format::schema::TableId;
 use trueno_format::{Launch, PtxHash, TileLevel};
 
-/// Some microseconds: readings that far apart are not of one moment.
+/// Readings this many ticks apart, some microseconds, are not from the same moment.
 const CLOSE_TICKS: u64 = 10_000;
 const MAX_TRIES: u32 = 4;
 
@@ -40,7 +40,7 @@ const MAX_TRIES: u32 = 4;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     ticks: u64,
-    /// 0: the clocks were not read.
+    /// 0 if the clocks were not read.
     monotonic_ns: u64,
 }
 
@@ -130,7 +130,6 @@ impl BrickPlace {
     }
 }
 
-/// Closes a row that was open for a moment.
 struct Reopened<'r> {
     rec: &'r Recorder,
     seq: Option<u32>,
@@ -175,8 +174,8 @@ impl Site {
     }
 }
 
-/// The name with its place, for guards as well: their rows tell of it, and not of where the guard was made. Bindings of
-/// other languages know the place in words.
+/// The name with its source location, for guards as well: their rows have this location and not the one of the guard.
+/// Bindings of other languages pass the location as text.
 ///
 /// ```
 /// # let rec = trueno_recorder::Recorder::disabled();
@@ -189,7 +188,7 @@ impl From<Site> for Name {
     }
 }
 
-/// Without a place.
+/// Without a source location.
 impl From<Name> for Site {
     fn from(name: Name) -> Self {
         Self(name)
@@ -241,11 +240,11 @@ impl Brick {
 /// Meaning of a kernel's times.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelTimes {
-    /// Those of the work, as the host read or the program states them.
+    /// Times of the work, as read by the host or stated by the program.
     Host,
-    /// The work lies between them.
+    /// The work is somewhere between these times.
     Bound,
-    /// Only the launch: the row is not valid, for this reason.
+    /// Times of the launch only. The row is not valid, for this reason.
     Launch(&'static str),
 }
 

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
 use trueno_format::held_file::Identity;
 
-/// Tables and features of a recorder. All zero: nothing is recorded, and never again.
+/// Which tables and features of a recorder are on. If both words are zero, nothing is recorded ever again.
 #[repr(C)]
 pub(crate) struct Switches {
     /// Those that are on; see [`crate::recorder::Tables`].
@@ -33,13 +33,13 @@ impl Switches {
     }
 }
 
-/// One recorder; kept for ever, and used again when its recorder is gone.
+/// One recorder. Never freed, but reused after its recorder is gone.
 struct Node {
     used: AtomicBool,
-    /// Null: nothing to turn off.
+    /// Null if there is nothing to turn off.
     switches: AtomicPtr<Switches>,
     log: AtomicI32,
-    /// The file that the number is of.
+    /// The file that `log` must still refer to.
     log_file: [AtomicU64; 2],
     next: *const Node,
 }
@@ -49,7 +49,6 @@ unsafe impl Sync for Node {}
 
 static NODES: AtomicPtr<Node> = AtomicPtr::new(ptr::null_mut());
 
-/// Keeps a recorder on the list of those to turn off.
 pub(crate) struct Watched(&'static Node);
 
 /// Puts a recorder on the list.
@@ -125,7 +124,6 @@ fn free_node() -> &'static Node {
     }
 }
 
-/// Runs in the child.
 extern "C" fn turn_off() {
     crate::names::forked();
     #[cfg(feature = "alloc")]

@@ -45,7 +45,7 @@ impl Recorder {
         self.instant_of(name, json);
     }
 
-    /// Records an instant, or counts it as dropped where its arguments are not kept.
+    /// Records an instant, or counts it as dropped if its arguments are not stored.
     pub(crate) fn instant_of(&self, name: Name, arguments: Arguments) {
         if arguments.json.is_empty() {
             return self.instant_at(name, None);
@@ -94,10 +94,8 @@ impl Recorder {
     }
 }
 
-/// Arguments of an instant as JSON: an object that grows.
 #[derive(Default)]
 pub(crate) struct Arguments {
-    /// Without its last brace.
     json: String,
 }
 
@@ -135,7 +133,7 @@ impl Arguments {
             .push_str(&serde_json::Value::from(text).to_string());
     }
 
-    /// The whole object, which is not empty; `None`: it is not kept.
+    /// Finishes and interns the object, which is not empty. `None` if it is not stored.
     fn intern(mut self) -> Option<Name> {
         self.json.push('}');
         TEXTS.intern(&self.json)

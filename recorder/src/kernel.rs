@@ -111,7 +111,6 @@ impl Drop for KernelGuard<'_> {
     }
 }
 
-/// Ends a kernel, whatever has to be done for it.
 #[inline(never)]
 fn close(
     of: (*mut Lane, &Recorder),
@@ -127,7 +126,7 @@ fn close(
     }
 }
 
-/// Ends a kernel of which the launch is known and no more, right after the clock was read, with two records. False:
+/// Ends a kernel with a launch and no other details right after the clock was read, using two records. False if
 /// nothing was done.
 #[inline(always)]
 fn end_with_launch(span: &mut Span<'_>, subject: Subject, m: [u64; 4]) -> bool {

@@ -20,9 +20,8 @@ use trueno_format::schema::TABLES;
 
 use crate::lock::lock;
 
-/// The folder while recording.
 pub(crate) struct Live {
-    /// `None`: nothing is kept.
+    /// `None` if nothing is kept on disk.
     folders: Option<Folders>,
     next_ring: AtomicU32,
     log: Mutex<Option<Log>>,
@@ -30,12 +29,11 @@ pub(crate) struct Live {
     trouble: Mutex<Option<String>>,
 }
 
-/// Memory for several short rings, which are made as threads come.
+/// Memory for several short rings, which are created as threads start.
 pub(crate) struct RingBlock {
     memory: Arc<Mapping>,
     capacity: usize,
     first: u32,
-    /// Of rings that are not made yet.
     numbers: Range<u32>,
 }
 
@@ -99,7 +97,6 @@ impl Live {
         });
     }
 
-    /// Zeroed memory, in a new file of that name where it can be had.
     fn memory(&self, name: &str, bytes: usize) -> Option<Mapping> {
         self.memory_by(Mapping::create, name, bytes)
             .or_else(|| Mapping::anonymous(bytes).ok())

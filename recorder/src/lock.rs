@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::reentrancy::ReentrancyGuard;
 
-/// Guard of [`lock`]. Who holds it is inside the recorder: an allocation under a lock must not
-/// lead back to it.
+/// Guard of [`lock`]. The thread counts as inside the recorder, because an allocation under a lock must not be
+/// recorded.
 pub(crate) struct Locked<'m, T> {
     // Dropped in this order.
     data: MutexGuard<'m, T>,
@@ -27,7 +27,7 @@ impl<T> DerefMut for Locked<'_, T> {
     }
 }
 
-/// Locks, whatever happened to the thread that held it before: the data are plain lists.
+/// Locks and ignores poisoning, because the data are plain lists.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Locked<'_, T> {
     let reentrancy = ReentrancyGuard::enter();
     Locked {

@@ -12,7 +12,7 @@ use trueno_format::{Ceiling, Collective};
 use crate::live::Live;
 use crate::lock::lock;
 
-/// An entry that is too rare for a ring: the writer takes it from a list.
+/// An entry that is too rare for a ring. The writer takes it from a list.
 pub(crate) enum Request {
     Ptx {
         hash: u64,
@@ -20,14 +20,13 @@ pub(crate) enum Request {
         source: Arc<str>,
     },
     Ceiling(Ceiling),
-    /// Boxed: it is far larger than the others.
+    /// Boxed because it is far larger than the others.
     Collective(Box<Collective>),
     /// Shapes of an operator: the id of their row and the number of their text.
     Signature {
         id: u32,
         text: u32,
     },
-    /// The clocks of host and device at one moment.
     DevicePair {
         pair: ClockReading,
         device: u32,

@@ -40,7 +40,6 @@ impl Name {
         }
     }
 
-    /// The name of a text that was interned already.
     pub(crate) fn known(text: &str) -> Option<Name> {
         Self::find(xxh3_64(text.as_bytes()), text)
     }
@@ -74,7 +73,6 @@ impl Name {
         self.0
     }
 
-    /// Text in cells.
     pub(crate) const fn text(self) -> Text {
         Text::from_number(self.0)
     }
@@ -151,11 +149,11 @@ static SITES: Published<Site> = Published::nothing();
 struct Interner {
     texts: Numbered<&'static str>,
     sites: Numbered<Site>,
-    /// Runs being recorded: their logs know every name before a record can have it.
+    /// Runs being recorded: every name must be in their logs before a record uses it.
     lives: Vec<Arc<Live>>,
 }
 
-/// From now on, until [`detach`], the log of a run knows all names.
+/// From now on, until [`detach`], all names are written to the log of a run.
 pub(crate) fn attach(run: &Arc<Live>) {
     let mut interner = interner();
     let text = |(text, number): (&&str, u32)| live::Entry::Name(number, (*text).to_owned());
@@ -172,8 +170,8 @@ pub(crate) fn detach(run: &Arc<Live>) {
 
 type Interning = OnceLock<Mutex<Interner>>;
 
-/// The interner in use; null: nothing was asked yet, or this process was just forked. What
-/// it points to stays for ever.
+/// The current interner; null before its first use and in a process that was just forked. The old ones are never
+/// freed.
 static INTERNING: AtomicPtr<Interning> = AtomicPtr::new(std::ptr::null_mut());
 
 fn interner() -> Locked<'static, Interner> {
@@ -204,8 +202,8 @@ fn interner() -> Locked<'static, Interner> {
     }))
 }
 
-/// In a forked child, before any code of the program runs: only what is async-signal-safe. The
-/// thread that held the lock is not here, and what it guards may be half changed.
+/// Runs in a forked child before any code of the program: only async-signal-safe calls. The thread that held the
+/// lock does not exist here, and the data under the lock may be inconsistent.
 pub(crate) fn forked() {
     INTERNING.store(std::ptr::null_mut(), Ordering::Release);
 }
@@ -224,14 +222,14 @@ fn insert(hash: u64, text: &str) -> Name {
     Name(number)
 }
 
-/// The texts and sites of this process, by number: a copy of its lists, so that they are locked only for new ones.
+/// Texts and sites of this process, by number. A copy of its lists, so that they are only locked for new entries.
 #[derive(Default)]
 pub(crate) struct ProcessTexts {
     texts: Vec<&'static str>,
     sites: Vec<Site>,
 }
 
-/// The one at that place; `list` lacks what came to `all` since.
+/// The entry at an index. First copies the entries of `all` that `list` lacks, if necessary.
 fn look_up<K: Copy>(list: &mut Vec<K>, at: usize, all: impl Fn(&Interner) -> &[K]) -> Option<K> {
     if at >= list.len() {
         let interner = interner();

@@ -16,8 +16,8 @@ use trueno_format::schema::TableId;
 const SPANS: u64 = 1000;
 const ROUNDS: usize = 9;
 
-/// The best of a few rounds of empty spans on a ring that nobody reads, in well under a
-/// millisecond. `None` when there is no memory for a ring.
+/// The best of a few rounds of empty spans on a ring that is not read. Takes well under a millisecond. `None` if
+/// there is no memory for a ring.
 pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
     let live = Live::none();
     let ring = live.ring(1 << 10)?;
@@ -44,7 +44,7 @@ pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
     (best > 0).then(|| best as f64 / SPANS as f64)
 }
 
-/// Does the work of a guard between `brick()` and its drop.
+/// Does what a guard does between `brick()` and its drop.
 #[inline(always)]
 fn span(lane: &mut Lane) {
     let Some(seq) = lane.open_quickly(Class::Brick) else {

@@ -14,8 +14,7 @@ use trueno_format::schema::TableId;
 
 /// A row of `bricks` that is open on the calling thread. Recorded when dropped.
 ///
-/// It holds a handle of its recorder, and no pointer: its lane is found again at the end,
-/// or is known to be gone.
+/// It has a handle to its recorder and no pointer. Its lane is looked up again at the end, and may be gone by then.
 pub(crate) struct OwnedSpan {
     recorder: Recorder,
     start: u64,
@@ -25,9 +24,9 @@ pub(crate) struct OwnedSpan {
     kind: u8,
     pub labels: Labels,
     pub work: Work,
-    /// Full id of an enclosing row on another thread; 0: the enclosing row of this one.
+    /// Full id of an enclosing row on another thread; 0 to use the enclosing row on this thread.
     parent: u64,
-    /// `seq` and the start are this thread's: neither `Send` nor `Sync`.
+    /// `seq` and the start belong to this thread, so it is neither `Send` nor `Sync`.
     of_thread: PhantomData<*const ()>,
 }
 

@@ -27,7 +27,7 @@ use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 use trueno_format::timeline::ClockReading;
 
-/// With feature `off` every test below is decided when compiling, and guards come to nothing.
+/// With feature `off` every check below is decided at compile time, and guards compile to nothing.
 const COMPILED_OUT: bool = cfg!(feature = "off");
 
 /// Records one run. Cheap to clone; clones and threads share the run.
@@ -38,19 +38,19 @@ pub struct Recorder {
     inner: Arc<Inner>,
 }
 
-/// Aligned, so that the counts of handles, which every clone changes, lie not beside what every guard reads.
+/// Aligned, so that the reference counts, which every clone changes, are not on the cache line that every guard
+/// reads.
 #[repr(align(128))]
 pub(crate) struct Inner {
-    /// First: every guard reads it.
+    /// First, because every guard reads it.
     switches: Switches,
-    /// That of `shared`.
     number: u64,
     shared: Arc<SessionState>,
     /// `None` for a disabled recorder.
     session: Option<Session>,
-    /// `None`: nothing is asked of any device.
+    /// `None` if no device is used.
     device: Option<DeviceWork>,
-    /// Turns the recorder off in forked processes; set once, since it refers to `switches`.
+    /// Turns the recorder off in forked processes. Set once, because it refers to `switches`.
     watched: OnceLock<Watched>,
 }
 
@@ -115,7 +115,7 @@ impl Recorder {
         Self { inner }
     }
 
-    /// Adds the device of `builder`, before anything is recorded.
+    /// Adds the device of `builder`. Call before anything is recorded.
     pub(crate) fn attach(&mut self, builder: &Builder, earlier: ClockReading) {
         // Nobody else has the new recorder yet.
         if let Some(inner) = Arc::get_mut(&mut self.inner) {
@@ -127,12 +127,12 @@ impl Recorder {
         }
     }
 
-    /// Has the run end with the program, if the recorder is still there then.
+    /// Ends the run with the program, if the recorder still exists then.
     pub(crate) fn finish_at_exit(&self) {
         at_exit::finish(Arc::downgrade(&self.inner));
     }
 
-    /// The bits of what is recorded, for several questions at the price of one.
+    /// The bits of what is recorded, to check several with one read.
     #[inline(always)]
     pub(crate) fn tables(&self) -> Tables {
         if COMPILED_OUT {
@@ -141,7 +141,8 @@ impl Recorder {
         Tables(self.inner.switches.on.load(Ordering::Relaxed))
     }
 
-    /// As [`Recorder::tables`], of what ends now: a row that began before a pause is recorded, whenever it ends.
+    /// Like [`Recorder::tables`], for rows that end now: a row that began before a pause is recorded whenever
+    /// it ends.
     #[inline(always)]
     pub(crate) fn tables_at_end(&self) -> Tables {
         let on = self.tables();
@@ -162,7 +163,6 @@ impl Recorder {
         }
     }
 
-    /// The device, as long as the run goes on.
     #[cold]
     pub(crate) fn device(&self) -> Option<&DeviceWork> {
         self.inner.device.as_ref()
@@ -184,7 +184,6 @@ impl Recorder {
         self.tables().has(table)
     }
 
-    /// Tells it from other recorders of the process.
     #[inline(always)]
     pub(crate) fn number(&self) -> u64 {
         self.inner.number
@@ -195,13 +194,11 @@ impl Recorder {
         &self.inner.shared
     }
 
-    /// Counts an event after the end.
     #[cold]
     pub(crate) fn too_late(&self) {
         self.shared().counts.late.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts an event of a thread that could not get a ring.
     #[cold]
     pub(crate) fn no_ring(&self, table: TableId) {
         self.shared().counts.no_ring(table, 1);
@@ -294,8 +291,8 @@ impl Recorder {
 
 /// Tables and features that are on; see [`Recorder::tables`].
 ///
-/// In the high half a bit for every table, and those beside them ([`HAS_DEVICE`] and so on). In the low half a bit for
-/// every table of which guards have to make a record and nothing else: most guards ask for that one alone.
+/// The high half has a bit for each table and for other features ([`HAS_DEVICE`] and so on). The low half has a bit
+/// for each table whose guards only have to make a record: most guards check only that one.
 #[derive(Clone, Copy)]
 pub(crate) struct Tables(u64);
 
@@ -359,7 +356,7 @@ impl Inner {
         }
     }
 
-    /// Records the stretch; true: and what comes from now on, too.
+    /// Records the pause. With `goes_on`, also turns recording on again.
     fn resume(&self, goes_on: bool) {
         if self.session.is_none() || self.check_process().is_err() {
             return;
@@ -393,15 +390,15 @@ impl Inner {
         }
     }
 
-    /// The run ends: nothing is recorded any more, and nothing turns it on again.
+    /// The run ends: nothing is recorded any more, and nothing turns recording on again.
     fn pauses_end(&self) {
         let _pauses = lock(&self.shared.pauses);
         self.switches.turn_off();
     }
 
     /// # Errors
-    /// [`Error::Forked`]: what a lock of the parent guards may be half changed, and the lock held
-    /// by a thread that is not here.
+    /// [`Error::Forked`]: data under a lock of the parent may be inconsistent, and the lock may be held by a
+    /// thread that does not exist here.
     fn check_process(&self) -> Result<(), Error> {
         self.session.as_ref().map_or(Ok(()), Session::check_process)
     }

@@ -14,7 +14,7 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// As long as it lives, allocations of its thread are the recorder's own.
+/// While it lives, allocations of its thread are treated as the recorder's own.
 pub(crate) struct ReentrancyGuard(PhantomData<*const ()>);
 
 impl ReentrancyGuard {

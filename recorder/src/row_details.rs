@@ -6,7 +6,7 @@ use trueno_format::Launch;
 
 use crate::names::Name;
 
-/// Details that few rows have, or that do not fit into a row's one record. Kept beside the guard.
+/// Details that are rare or do not fit into a row's one record. Stored separately from the guard.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RowDetails {
     /// Given where its number has more than 16 bits.
@@ -37,7 +37,7 @@ impl RowDetails {
     }
 }
 
-/// Declared work of a row: up to four numbers, each given or not.
+/// Declared work of a row: up to four optional numbers.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Work {
     pub m: [u64; 4],
@@ -52,7 +52,6 @@ impl Work {
     }
 }
 
-/// Names of a row beyond its own, and its signature.
 #[derive(Clone, Copy)]
 pub(crate) struct Labels {
     pub backend: Name,

@@ -78,12 +78,11 @@ impl Recorder {
         });
     }
 
-    /// Publishes one record that `make` fills on the calling thread's lane.
+    /// Publishes one record, which `make` builds, on the calling thread's lane.
     pub(crate) fn event(&self, table: TableId, make: impl FnOnce(&mut Lane) -> Record) {
         self.events(table, |lane| [make(lane)]);
     }
 
-    /// Publishes one row made of a group of records.
     pub(crate) fn events<G: AsRef<[Record]>>(
         &self,
         table: TableId,
@@ -104,7 +103,7 @@ impl Recorder {
         }
     }
 
-    /// Asks the calling thread's lane, without an event; `None`: it has none.
+    /// Runs `ask` on the calling thread's lane without publishing an event. `None` if the thread has no lane.
     pub(crate) fn with_lane<R>(&self, ask: impl FnOnce(&mut Lane) -> R) -> Option<R> {
         let lane = threads::lane(self.shared());
         // SAFETY: as in `events`.

@@ -21,19 +21,18 @@ use crate::ring_pool::{RingPool, RingSizes};
 use crate::thread_registry::{ThreadInfo, ThreadRegistry};
 use crate::tile_sampling;
 
-/// Bit beside those of tables: bricks may give work to a device.
+/// Bit next to those of tables: bricks may launch work on a device.
 pub(crate) const HAS_DEVICE: u32 = 1 << 31;
-/// Bit beside those of tables: counters of the CPU are read around bricks.
+/// Bit next to those of tables: CPU counters are read around bricks.
 pub(crate) const HAS_PERF: u32 = 1 << 30;
 
-/// Bit beside those of tables: not every tile is recorded.
+/// Bit next to those of tables: only some tiles are recorded.
 pub(crate) const SAMPLES_TILES: u32 = 1 << 29;
-/// Bit beside those of tables: reading the clock is a call ([`Clock::is_inline`] is false).
+/// Bit next to those of tables: reading the clock is a call ([`Clock::is_inline`] is false).
 pub(crate) const CALLS_CLOCK: u32 = 1 << 28;
 
 const _: () = assert!(TABLES.len() <= 28);
 
-/// The lane of a thread that has ended with guards open.
 struct AbandonedLane(*mut Lane);
 
 // SAFETY: only ever freed, and not before the last guard is gone (`SessionState::free_abandoned`).

@@ -13,9 +13,7 @@ use crate::mailbox::{Mailbox, Request};
 use crate::names::{LimitedTexts, MAX_TEXT_BYTES};
 use crate::reentrancy::ReentrancyGuard;
 
-/// Texts of all signatures.
 static TEXTS: LimitedTexts = LimitedTexts::new();
-/// Signatures that a thread remembers having met.
 const REMEMBERED: usize = 64;
 
 /// One operand of an operator: its dimensions, the type of its elements, and strides where they are not those of the
@@ -52,7 +50,7 @@ impl<'a> Operand<'a> {
 /// call, a `Signature` is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
-    /// Number of their text; 0: they are not kept.
+    /// Number of their text; 0 if they are not stored.
     number: u32,
 }
 
@@ -80,7 +78,7 @@ impl<const N: usize> From<&[Operand<'_>; N]> for Signature {
     }
 }
 
-/// The columns of the row as JSON, a line each; `None`: too long.
+/// The columns of the row as JSON, one per line. `None` if that is too long.
 fn text(operands: &[Operand<'_>]) -> Option<String> {
     let mut text = String::with_capacity(256);
     list(&mut text, operands, |text, operand| {
@@ -113,7 +111,6 @@ fn text(operands: &[Operand<'_>]) -> Option<String> {
     (text.len() <= MAX_TEXT_BYTES).then_some(text)
 }
 
-/// Adds a list; once the text is too long, nothing.
 fn list<T>(text: &mut String, of: &[T], mut put: impl FnMut(&mut String, &T)) {
     text.push('[');
     for (at, one) in of.iter().enumerate() {
@@ -128,11 +125,12 @@ fn list<T>(text: &mut String, of: &[T], mut put: impl FnMut(&mut String, &T)) {
     text.push(']');
 }
 
-/// Signatures that a thread met lately, and the ids of their rows, which are on the way.
+/// Recent signatures of a thread, with the ids of their rows, which have been submitted.
 pub(crate) struct MetSignatures([(u32, u32); REMEMBERED]);
 
 impl Lane {
-    /// The id of a signature's row, which is on its way; `None`: the operands are not kept, and this is counted.
+    /// The id of a signature's row, which has been submitted. `None` if the operands are not stored, which is
+    /// counted.
     #[inline]
     pub(crate) fn met(&mut self, signature: Signature) -> Option<u32> {
         let Signature { number } = signature;
@@ -153,7 +151,7 @@ impl Lane {
 }
 
 impl Mailbox {
-    /// The id of a signature's row, which is made once.
+    /// The id of a signature's row, which is created only once.
     #[cold]
     fn signature(&self, text: u32) -> u32 {
         let mut ids = lock(&self.signatures);

@@ -19,19 +19,19 @@ use trueno_format::schema::TableId;
 
 /// An open interval; `lane` is null when nothing is recorded.
 ///
-/// The pointer keeps guards on their thread: it makes them neither `Send` nor `Sync`.
+/// The pointer makes guards neither `Send` nor `Sync`, so they stay on their thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Span<'r> {
     lane: *mut Lane,
     pub recorder: &'r Recorder,
     pub start: u64,
-    /// The sequence number. With [`HAS_DETAILS`] it equals none of the thread's stack, which sends the row's end the
-    /// long way without a comparison of its own.
+    /// The sequence number. With [`HAS_DETAILS`] it never equals one on the thread's stack, so the row's end
+    /// takes the slow path without a separate check.
     place: u64,
 }
 
-/// An [`OpenRow`] as it is handed to what is out of line: each of these goes in registers. A struct of more than two
-/// words goes through memory, and a guard whose end hands one over stays there from its beginning.
+/// An [`OpenRow`] as it is passed to functions that are not inlined: each part fits in registers. A struct of more
+/// than two words would be passed in memory, and force the guard to live in memory from its beginning.
 pub(crate) type Words<'r> = (
     (*mut Lane, &'r Recorder),
     (u64, u64),
@@ -40,13 +40,11 @@ pub(crate) type Words<'r> = (
     (u64, u64),
 );
 
-/// A row's name, and the place in the program that begins it.
 pub(crate) type NamePlace = (Name, &'static Location<'static>);
 
-/// Bit beside a sequence number: the lane keeps details of the row.
+/// Bit next to a sequence number: the lane has details of the row.
 const HAS_DETAILS: u64 = 1 << 32;
 
-/// A row that a guard holds open.
 pub(crate) struct OpenRow<'r> {
     pub span: Span<'r>,
     pub subject: Subject,
@@ -187,7 +185,8 @@ impl<'r> OpenRow<'r> {
     }
 }
 
-/// Details of a row that is open on a lane of the calling thread. Takes no guard: its address would keep it in memory.
+/// Details of a row that is open on a lane of the calling thread. Does not take the guard, because its address
+/// would force it into memory.
 #[inline(never)]
 fn details<'l>(lane: *mut Lane, seq: u32) -> &'l mut RowDetails {
     // SAFETY: as in `Span::lane`, of an interval that is recorded.
@@ -215,7 +214,7 @@ impl<'r> Span<'r> {
         }
     }
 
-    /// Opens an interval if the thread's lane was used last and `first` finds there what it looks for.
+    /// Opens an interval if the thread's lane is the one it used last, and `first` finds what it needs there.
     #[inline(always)]
     fn begin_if<T>(
         recorder: &'r Recorder,
@@ -312,7 +311,7 @@ impl<'r> Span<'r> {
     }
 }
 
-/// Opens a row on the calling thread's lane, and reads the clock. Null: the row is not recorded.
+/// Opens a row on the calling thread's lane and reads the clock. Null if the row is not recorded.
 #[cold]
 #[inline(never)]
 pub(crate) fn open(recorder: &Recorder, class: Class, table: TableId) -> *mut Lane {
@@ -329,7 +328,7 @@ pub(crate) fn open(recorder: &Recorder, class: Class, table: TableId) -> *mut La
     lane
 }
 
-/// As [`open`], of a row with the place that begins it: gives the name at that place, too.
+/// Like [`open`], for a row with a source location. Also returns the name at that location.
 #[cold]
 #[inline(never)]
 pub(crate) fn open_at(

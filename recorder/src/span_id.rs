@@ -29,7 +29,7 @@ impl SpanId {
         }
     }
 
-    /// A row known by its id, or none (0), with what holds there.
+    /// A row with a known id, or none (0), with its context.
     pub(crate) fn with_context(id: u64, context: Context) -> Self {
         Self { id, context }
     }
@@ -44,7 +44,6 @@ impl SpanId {
         self.id == 0
     }
 
-    /// The thread part of the id.
     pub(crate) fn thread(self) -> u32 {
         ((self.id >> 32) as u32).saturating_sub(1)
     }

@@ -54,7 +54,6 @@ pub struct Summary {
     pub open: u64,
 }
 
-/// Tables with rows or drops, and their sums.
 pub(crate) fn tables(shared: &SessionState) -> (BTreeMap<&'static str, TableStatus>, u64, u64) {
     let mut tables = BTreeMap::new();
     let (mut rows, mut dropped) = (0, 0);

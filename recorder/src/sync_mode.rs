@@ -12,17 +12,17 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SyncMode {
-    /// Never, and nothing else is asked of a device: host intervals only. Rows of launches are those of the call, and
-    /// not valid.
+    /// Never. The device is not used at all and only host intervals are recorded. Rows of launches have the
+    /// times of the call and are not valid.
     #[default]
     None,
-    /// At calls of [`Recorder::synchronize`](crate::Recorder::synchronize), and at the
-    /// end of the run. The device is disturbed least.
+    /// At calls of [`Recorder::synchronize`](crate::Recorder::synchronize), and at the end of the run. This
+    /// disturbs the device least.
     Deferred,
-    /// Also once at the end of each layer, before its end is read.
+    /// Also at the end of each layer, before its end time is read.
     PerLayer,
-    /// Before the start and before the end of each brick is read: its host interval covers its
-    /// device work, and nothing overlaps. There are no `bound` rows but those of single launches.
+    /// Before the start and the end of each brick are read: its host interval covers its device work, and
+    /// nothing overlaps. Only single launches have `bound` rows.
     Immediate,
 }
 

@@ -22,7 +22,7 @@ use trueno_format::schema::TableId;
 /// counted for the thread that ended it.
 #[must_use = "the interval lasts until it is ended"]
 pub struct Detached {
-    /// `None`: nothing is recorded.
+    /// `None` if nothing is recorded.
     recorder: Option<Recorder>,
     id: SpanId,
     thread: u32,

@@ -13,14 +13,14 @@ use crate::lane::os_thread;
 use crate::lock::lock;
 use crate::open_stack;
 
-/// One thread that records. The thread stores into it for every row: not beside what others use.
+/// One thread that records. Aligned, because the thread writes to it for every row and must not share the cache
+/// line.
 #[repr(align(64))]
 pub(crate) struct ThreadInfo {
     pub index: u32,
     pub name: Option<String>,
     pub os_id: u64,
     pub start_ticks: u64,
-    /// Rings it has taken.
     rings: AtomicU64,
     /// Set after the thread's last record.
     pub closed: AtomicBool,
@@ -66,7 +66,6 @@ impl ThreadInfo {
     }
 }
 
-/// A thread's ring on its way to the writer.
 pub(crate) struct Arrival {
     pub thread: Arc<ThreadInfo>,
     pub ring: Arc<Ring>,
@@ -78,10 +77,8 @@ pub(crate) struct ThreadRegistry {
     pub arrivals: Mutex<Vec<Arrival>>,
     /// Threads that may still record.
     pub recording: Mutex<BTreeMap<u32, Arc<ThreadInfo>>>,
-    /// Drops of threads that have ended.
     ended_dropped: RowCounters,
     ended_dropped_names: Mutex<NamedRows>,
-    /// Rings of threads that were still there when the run ended.
     left: Mutex<Vec<Arc<Ring>>>,
 }
 
@@ -157,7 +154,6 @@ impl ThreadRegistry {
     }
 }
 
-/// Events that were published and that nobody will read.
 fn unread_events(ring: &Arc<Ring>) -> u64 {
     let mut ring = ring.clone();
     let mut count = 0;

@@ -9,10 +9,9 @@ use crate::lane::Lane;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
 
-/// The lanes used lately by this thread, by recorder number modulo the length.
+/// Number of recently used lanes that a thread caches, by recorder number modulo this.
 const CACHE: usize = 4;
 
-/// The number of a recorder, and the calling thread's lane of it.
 type Slot = Cell<(u64, NonNull<Lane>)>;
 
 thread_local! {
@@ -22,10 +21,10 @@ thread_local! {
     static OWNED: RefCell<Lanes> = const { RefCell::new(Lanes(Vec::new())) };
 }
 
-/// The lanes this thread owns, one a recorder; they end with the thread.
+/// The lanes that this thread owns, one per recorder. They end with the thread.
 struct Lanes(Vec<*mut Lane>);
 
-/// The calling thread's lane of that recorder; null when there can be none.
+/// The calling thread's lane of a recorder; null if there can be none.
 #[inline(always)]
 pub(crate) fn lane(shared: &Arc<SessionState>) -> *mut Lane {
     match cached(shared.number) {
@@ -34,7 +33,7 @@ pub(crate) fn lane(shared: &Arc<SessionState>) -> *mut Lane {
     }
 }
 
-/// The calling thread's lane of the recorder of that number, if it was used lately.
+/// The calling thread's lane of the recorder with this number, if it was used recently.
 #[inline(always)]
 pub(crate) fn cached(number: u64) -> Option<NonNull<Lane>> {
     latest(number).or_else(|| {
@@ -45,14 +44,13 @@ pub(crate) fn cached(number: u64) -> Option<NonNull<Lane>> {
     })
 }
 
-/// As [`cached`], if it is that of the recorder that the thread used last.
+/// Like [`cached`], but only if the thread used this recorder last.
 #[inline(always)]
 pub(crate) fn latest(number: u64) -> Option<NonNull<Lane>> {
     let (of, lane) = LATEST.get();
     (of == number).then_some(lane)
 }
 
-/// Frees the calling thread's lanes of recorders that have ended.
 #[cfg(feature = "perf")]
 pub(crate) fn forget_finished() {
     // Err: the thread is ending and its lanes are gone. Borrowed: they are being looked through.
@@ -63,7 +61,7 @@ pub(crate) fn forget_finished() {
     });
 }
 
-/// Asks the calling thread's lane of that recorder, where it has one.
+/// Runs a function on the calling thread's lane of a recorder, if it has one.
 pub(crate) fn ask_lane<T>(
     shared: &Arc<SessionState>,
     question: impl FnOnce(&Lane) -> T,
@@ -120,7 +118,6 @@ fn find_or_make(shared: &Arc<SessionState>) -> *mut Lane {
 }
 
 impl Lanes {
-    /// Frees the lanes of recorders that have ended.
     fn forget_finished(&mut self) {
         self.0.retain(|lane| {
             // SAFETY: a lane in the list is valid, and only this thread uses it.

@@ -75,7 +75,6 @@ impl Drop for TileGuard<'_> {
     }
 }
 
-/// Ends a tile, whatever has to be done for it.
 #[cold]
 #[inline(never)]
 fn close(

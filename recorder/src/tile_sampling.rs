@@ -6,13 +6,11 @@
 
 use trueno_format::TileLevel;
 
-/// N by level.
 pub(crate) type Every = [u16; TileLevel::ALL.len()];
 
-/// Tile sampling of one thread.
 pub(crate) struct TileSampling {
     every: Every,
-    /// Place in the stratum, and the one that is taken.
+    /// For each level: position in the stratum, and the position that is recorded.
     strata: [(u16, u16); TileLevel::ALL.len()],
     random: u64,
 }
@@ -47,7 +45,6 @@ impl TileSampling {
         at == taken
     }
 
-    /// A place in a stratum (xorshift).
     fn drawn(&mut self, level: usize) -> u16 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -63,7 +60,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// One of every N, in every stratum, and over many strata every place.
+        /// One of every N in each stratum, and over many strata each position.
         #[test]
         fn of_each_stratum_one_is_taken(every in 1u16..40, thread in 0u32..9) {
             let mut sampling = TileSampling::new([1, 1, every, 1], thread);

@@ -113,8 +113,8 @@ impl RecorderLayer {
         self.recorder.shared().number
     }
 
-    /// Opens a row for a stay in `span`. Of its ancestors the nearest counts that is open
-    /// anywhere: on this thread it encloses the row already, on another one it is the parent.
+    /// Opens a row for an entered `span`. Uses its nearest ancestor that is open on any thread: on this thread
+    /// that ancestor already encloses the row, on another one it becomes the parent.
     fn open<'a, S: LookupSpan<'a>>(&self, span: &SpanRef<'a, S>, plan: &Plan) -> Option<OwnedSpan> {
         let mut ancestor = span.parent();
         while let Some(found) = ancestor {
@@ -138,7 +138,7 @@ impl RecorderLayer {
         OwnedSpan::begin(&self.recorder, plan.name, plan.kind, plan.number, parent)
     }
 
-    /// An event without a message, or with one that is not kept, has the name of its place.
+    /// An event without a message, or with one that is not stored, is named after its source location.
     fn instant(&self, place: &'static str, mut words: Words) {
         let message = words.message.filter(|message| !message.is_empty());
         let name = message
@@ -164,7 +164,7 @@ impl RecorderLayer {
         }
     }
 
-    /// Runs `with` on what is known of a span, which is locked meanwhile.
+    /// Runs `with` on the data of a span, which is locked meanwhile.
     fn with_described<S>(
         &self,
         id: &Id,
@@ -253,7 +253,7 @@ where
         });
     }
 
-    /// Also when the recorder has finished: the row is closed on its thread, and counted as late.
+    /// Also after the recorder has finished: the row is closed on its thread and counted as late.
     fn on_exit(&self, id: &Id, context: Context<'_, S>) {
         if let Some(mut row) = entered::take(self.number(), id) {
             self.with_described(id, &context, |described| described.finish(&mut row));

@@ -9,7 +9,7 @@ use crate::span_id::SpanId;
 use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 
-/// Ids in one record of [`kind::JOINS`].
+/// Maximum number of ids in one record of [`kind::JOINS`].
 const JOINS_A_RECORD: usize = 6;
 
 /// An open wait of the host, a row of `syncs`. Recorded when dropped.

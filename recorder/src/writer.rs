@@ -32,18 +32,15 @@ use crate::open_rows::OfThread;
 use crate::session_state::SessionState;
 use lanes::LaneReader;
 
-/// Sleep of the writer when no ring fills up.
 const POLL: Duration = Duration::from_millis(20);
-/// Rows that do not fill a batch are written after this long.
 const REST: Duration = Duration::from_secs(1);
-/// The first pairs come early, while the rate is known only roughly; then one a second.
+/// The first pairs are taken early, while the rate is only roughly known; after that, one per second.
 const PAIR_TIMES: [Duration; 3] = [
     Duration::from_millis(20),
     Duration::from_millis(200),
     Duration::from_secs(1),
 ];
 
-/// Request to end a recording.
 #[derive(Default)]
 pub(super) struct Ending {
     pub asked: AtomicBool,
@@ -59,7 +56,6 @@ pub(super) struct Ending {
     pub gone: AtomicU64,
 }
 
-/// Everything the writer thread owns.
 pub(super) struct Writer {
     shared: Arc<SessionState>,
     ending: Arc<Ending>,
@@ -70,25 +66,22 @@ pub(super) struct Writer {
     rows: Rows,
     pairs: Vec<ClockReading>,
     next_pair: Instant,
-    /// Rows of `threads` for those that have ended.
     ended: Vec<LoggedThread>,
-    /// Kernel sources that were stored, with their names.
     sources: HashSet<(u64, String)>,
 }
 
-/// All tables, and whether they can still be written.
 struct Tables {
     tables: Vec<TableWriter>,
     encoder: BatchEncoder,
     texts: ProcessTexts,
     shared: Arc<SessionState>,
     failure: Option<Error>,
-    /// A segment was sealed since `run.json` was last written.
+    /// True if a segment was sealed since `run.json` was last written.
     sealed: bool,
 }
 
 impl Writer {
-    /// Until the end is asked for; then reads the rings once more and closes the run.
+    /// Runs until the end is requested. Then reads the rings once more and closes the run.
     fn work(&mut self) {
         self.write_run_json();
         loop {
@@ -158,7 +151,7 @@ impl Writer {
         self.retire(ended_lanes);
     }
 
-    /// Threads that have ended, and of which all is read: their rings are for others from now on.
+    /// Releases the rings of threads that have ended and been read completely.
     fn retire(&mut self, lanes: Vec<LaneReader>) {
         if lanes.is_empty() {
             return;
@@ -193,7 +186,7 @@ impl Writer {
         }
     }
 
-    /// A run directory whose `run.json` cannot be replaced is gone or full: that is a failure.
+    /// If `run.json` cannot be replaced, the run directory is gone or the disk is full: that is a failure.
     fn write_run_json(&mut self) {
         self.run.state = if self.tables.failure.is_some() {
             State::Failed
@@ -219,8 +212,8 @@ impl Tables {
         }
     }
 
-    /// The waiting rows of a table, with room for `rows` more. `None`: there is no
-    /// memory, and the rows are counted as lost.
+    /// The waiting rows of a table, with room for `rows` more. `None` if there is no memory; the rows are then
+    /// counted as lost.
     #[inline(always)]
     fn room(
         &mut self,
@@ -246,7 +239,6 @@ impl Tables {
         }
     }
 
-    /// Writes the waiting rows of a table, or counts them as lost.
     fn flush(&mut self, number: usize, files: &mut RunFiles) {
         if self.failure.is_none() {
             match self.tables[number].flush(files, &mut self.encoder, &mut self.texts) {
@@ -259,7 +251,7 @@ impl Tables {
             .lose(number, self.tables[number].give_up());
     }
 
-    /// Writes what has waited long enough. Once nothing can be written, gives the rows up at once.
+    /// Writes rows that have waited long enough. After a failure, drops them at once.
     fn flush_rests(&mut self, files: &mut RunFiles) {
         for number in 0..self.tables.len() {
             let table = &self.tables[number];
@@ -272,7 +264,6 @@ impl Tables {
         self.count();
     }
 
-    /// Publishes how many rows there are.
     fn count(&self) {
         for (number, table) in self.tables.iter().enumerate() {
             let rows = table.written.rows + table.waiting() as u64;
@@ -280,7 +271,7 @@ impl Tables {
         }
     }
 
-    /// From here on nothing is written, only counted. The first reason is kept.
+    /// Stops writing; from here on rows are only counted. The first reason is kept.
     fn fail(&mut self, error: Error) {
         lock(&self.shared.mailbox.problems).push(error.to_string());
         self.failure.get_or_insert(error);

@@ -13,10 +13,9 @@ use trueno_testing::{Cell, Table, folder, in_own_process, run_json, table};
 #[global_allocator]
 static MEMORY: Recording<System> = Recording(System);
 
-/// Runs the test that calls it in a process of its own, with no other; false: this is that process.
-/// What is recorded is what the whole process takes: another test's thread that ends meanwhile
-/// gives back memory when nothing can be recorded for it any more, and a recorder counts that,
-/// rightly, as lost.
+/// Runs the calling test alone in a child process; false in that child. Needed because allocations of the whole
+/// process are recorded: when another test's thread ends, it may free memory after its lane is gone, which the
+/// recorder correctly counts as lost.
 fn ran_in_own_process(test: &str) -> bool {
     const INSIDE: &str = "TRUENO_TEST_ALLOC";
     if std::env::var_os(INSIDE).is_some() {
@@ -34,7 +33,6 @@ fn every(path: &Path) -> Builder {
         .allocations(Allocations::Every)
 }
 
-/// One row of `allocations`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Row {
     time_ns: i128,
@@ -46,7 +44,6 @@ struct Row {
     sample_bytes: Option<i128>,
 }
 
-/// All rows of the tag `heap`, by time.
 fn rows(run: &Path) -> Vec<Row> {
     let found = table(run, "allocations");
     let number = |column: &str| found.numbers(column);
@@ -76,21 +73,17 @@ fn with_sizes<'a>(rows: &'a [Row], sizes: &'a [i128]) -> impl Iterator<Item = &'
     rows.iter().filter(|row| sizes.contains(&row.bytes.abs()))
 }
 
-/// State after rows were applied one by one.
 #[derive(Debug, Default)]
 struct Replayed {
-    /// Live at the end.
     live: BTreeMap<i128, Row>,
-    /// Rows that cannot follow the ones before: taken where a block is live, or given back as
-    /// another block than was taken. Each means that a row between is lost, or see [`TOO_FAST`].
+    /// Rows that contradict earlier ones: an allocation where a block is live, or a free of a different block.
+    /// Each means that a row between is lost, or see [`TOO_FAST`].
     contradictions: u64,
-    /// Given back, and never taken.
     not_taken: u64,
 }
 
-/// Clocks of two processors may disagree by some hundred nanoseconds. A block that goes from one
-/// to the other faster than that looks as if it were given back before it was taken. This many of
-/// some 100,000 rows may.
+/// Clocks of two processors may differ by some hundred nanoseconds. A block that moves between them faster than
+/// that seems to be freed before it is allocated. This many of about 100,000 rows may do so.
 const TOO_FAST: u64 = 20;
 
 fn replay(rows: &[Row]) -> Replayed {
@@ -169,7 +162,7 @@ thread_local! {
     static LATE: RefCell<Late> = const { RefCell::new(Late(Vec::new())) };
 }
 
-/// Takes and gives back memory when its thread has ended.
+/// Allocates and frees memory after its thread has ended.
 struct Late(Vec<u8>);
 
 impl Drop for Late {
@@ -178,8 +171,8 @@ impl Drop for Late {
     }
 }
 
-/// Takes, moves between threads and gives back blocks of many sizes, some of them in destructors
-/// of thread-locals; returns how many blocks and bytes it took on its own threads.
+/// Allocates blocks of many sizes, moves them between threads and frees them, some of them in destructors of
+/// thread-locals. Returns the number of blocks and bytes allocated on its own threads.
 fn churn(rec: &Recorder, threads: u64, blocks: u64) -> (u64, u64) {
     let (mut count, mut bytes) = (0, 0);
     std::thread::scope(|scope| {
@@ -320,7 +313,6 @@ fn what_finds_no_room_is_counted() {
     assert!(found.rows + found.dropped >= 200_000, "{found:?}");
 }
 
-/// Hands out nothing larger.
 struct Full;
 
 // SAFETY: hands blocks of the system through.

@@ -9,12 +9,12 @@ use trueno_format::run_json::State;
 use trueno_recorder::Recorder;
 use trueno_testing::{folder, run_json, table};
 
-/// Tells the test binary to be the program: how it ends, and the path of its run.
+/// Environment variable that turns the test binary into the program. Contains how it ends and the path of its run.
 const ROLE: &str = "TRUENO_TEST_AT_EXIT";
 
 static RECORDER: OnceLock<Recorder> = OnceLock::new();
 
-/// The program; alone it has nothing to do.
+/// Entry point of the program; does nothing in a normal test run.
 #[test]
 fn ends_without_finish() {
     let Ok(role) = std::env::var(ROLE) else {

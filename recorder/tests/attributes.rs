@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use trueno_recorder::{AttributeValue, Name, Overflow, Recorder, SpanId, TileLevel};
 use trueno_testing::{Cell, Table, folder, run_json, table};
 
-/// The one value of each row, in order: row, key and value.
+/// Row, key and the single value of each attribute, in order.
 fn rows(attributes: &Table) -> Vec<(u64, String, Cell)> {
     let values = ["integer", "unsigned", "number", "truth", "text"];
     let row = |at| {
@@ -159,7 +159,7 @@ fn a_row_that_is_not_recorded_has_none() {
     rec.finish().unwrap();
     assert_eq!(table(&path, "attributes").rows, 1);
 
-    /// Must not be looked at.
+    /// Panics if it is formatted.
     struct Never;
     impl From<Never> for AttributeValue<'_> {
         fn from(_: Never) -> Self {

@@ -10,14 +10,14 @@ use trueno_format::run_json::State;
 use trueno_recorder::{Overflow, Recorder};
 use trueno_testing::{folder, run_json, table};
 
-/// Tells the test binary to be the program: the folder of its run and of its own files.
+/// Environment variable that turns the test binary into the program. Contains the folder of its run and of its own
+/// files.
 const FOLDER: &str = "TRUENO_TEST_DESCRIPTORS";
-/// Files that it opens itself; more than a recorder has.
+/// Number of files that it opens itself: more than a recorder has.
 const OWN: u32 = 40;
-/// Rows before, and after; more than a batch.
 const HALF: u64 = 40_000;
 
-/// The program; alone it has nothing to do.
+/// Entry point of the program; does nothing in a normal test run.
 #[test]
 fn records_as_a_daemon() {
     let Ok(place) = std::env::var(FOLDER) else {
@@ -45,8 +45,8 @@ fn records_as_a_daemon() {
     }
 }
 
-/// Waits until all other threads have slept for some looks in a row: the writer then has no file in the making, whose
-/// descriptor could get lost between two of its calls.
+/// Waits until all other threads have been asleep for several checks in a row. Then the writer is not creating a
+/// file whose descriptor could be closed between two of its calls.
 fn let_others_sleep() {
     const LOOKS: u32 = 50;
     let own = fs::read_link("/proc/thread-self").unwrap();
@@ -105,7 +105,7 @@ fn a_daemon_keeps_its_files_and_its_run() {
     assert!(!run.join("live").exists());
 }
 
-/// A forked child has the numbers of its parent: what it opens in their place is its own.
+/// A forked child has the descriptors of its parent: files that it opens in their place are its own.
 #[test]
 fn a_child_that_closes_all_keeps_its_files() {
     let (place, path) = folder();

@@ -19,12 +19,11 @@ fn recorder(path: &std::path::Path, mode: SyncMode, device: &Arc<SimulatedDevice
         .unwrap()
 }
 
-/// The host's clock gets ahead of everything a test does on the device's.
+/// Lets the host's clock advance beyond everything a test does on the device's clock.
 fn let_the_host_pass() {
     std::thread::sleep(Duration::from_millis(3));
 }
 
-/// Start and end of a row.
 fn interval(table: &Table, row: usize) -> (i128, i128) {
     let start = table.number("start_ns", row).unwrap();
     (start, start + table.number("dur_ns", row).unwrap())
@@ -34,7 +33,7 @@ fn contains(outer: (i128, i128), inner: (i128, i128)) -> bool {
     outer.0 <= inner.0 && inner.1 <= outer.1
 }
 
-/// The two clocks' rates are trusted to a thousandth.
+/// The two clocks' rates agree to a thousandth.
 fn is_about(found: i128, ns: i128) -> bool {
     (found - ns).abs() <= ns / 500 + 2
 }
@@ -43,7 +42,7 @@ fn timing(table: &Table) -> Vec<&str> {
     table.texts("timing").into_iter().flatten().collect()
 }
 
-/// Three launches, at 0, 100 and 300 µs, each 300 µs of work; the last is done at 900 µs.
+/// Three launches at 0, 100 and 300 µs, each with 300 µs of work; the last ends at 900 µs.
 fn three_launches(rec: &Recorder, device: &SimulatedDevice) {
     for pause_ns in [100_000, 200_000, 700_000] {
         let mut brick = rec.brick(BrickId::AttentionScore);

@@ -14,7 +14,7 @@ use trueno_testing::{folder, in_own_process, run_json, table};
 
 const ALONE: &str = "TRUENO_TEST_ALONE";
 
-/// Runs the test in a process of its own, unless this is that process.
+/// Runs the test alone in a child process, unless this is that process.
 fn was_run_alone(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return false;
@@ -23,7 +23,6 @@ fn was_run_alone(test: &str, prepare: impl FnOnce(&mut Command)) -> bool {
     true
 }
 
-/// Each file of `live/` that is mapped.
 fn mapped(run: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(run.join("live")).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());

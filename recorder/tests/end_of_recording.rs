@@ -215,7 +215,7 @@ fn a_table_that_cannot_be_written_is_said_in_run_json() {
 const FULL: &str = "TRUENO_TEST_FULL_DISK";
 const FULL_ROWS: u64 = 100_000;
 
-/// The child of `a_full_disk_keeps_what_was_written`; alone it has nothing to do.
+/// The child of `a_full_disk_keeps_what_was_written`; does nothing in a normal test run.
 #[test]
 fn records_under_a_file_size_limit() {
     let Some(path) = std::env::var_os(FULL) else {
@@ -233,7 +233,7 @@ fn records_under_a_file_size_limit() {
     assert_eq!(bricks.rows + bricks.dropped, FULL_ROWS);
 }
 
-/// A limit on the size of files stands for a full disk: a write fails half-way.
+/// A file size limit stands for a full disk: a write fails half-way.
 #[test]
 fn a_full_disk_keeps_what_was_written() {
     use std::os::unix::process::CommandExt;

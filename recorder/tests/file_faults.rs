@@ -12,10 +12,10 @@ use trueno_recorder::{Overflow, Recorder};
 use trueno_testing::damage::{FAULTS, Seeded, disturb};
 use trueno_testing::{folder, run_json, table};
 
-/// Tells the test binary to be the program that records: a policy and the path of the run.
+/// Environment variable that turns the test binary into the recording program. Contains a policy and the path of
+/// the run.
 const ROLE: &str = "TRUENO_TEST_FAULTS";
 const ROWS: u64 = 30_000;
-/// Exit code of the program that records.
 const CODE: i32 = 7;
 const POLICIES: [(&str, Overflow); 3] = [
     ("drop", Overflow::Drop),
@@ -23,7 +23,7 @@ const POLICIES: [(&str, Overflow); 3] = [
     ("grow", Overflow::Grow),
 ];
 
-/// The program that records; alone it has nothing to do.
+/// Entry point of the recording program; does nothing in a normal test run.
 #[test]
 fn records_and_says_so() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -77,7 +77,6 @@ fn start(policy: &str, path: &Path) -> Child {
         .unwrap()
 }
 
-/// Files of `live/`, sorted.
 fn live(path: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(path.join("live")).unwrap();
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -85,7 +84,7 @@ fn live(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// One program, disturbed once; a fault in words.
+/// Disturbs one program once. The error describes what went wrong.
 fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
     let (_folder, path) = folder();
     let mut child = start(policy, &path);

@@ -8,7 +8,7 @@ use trueno_format::segment::{BATCH_ROWS, SEGMENT_ROWS, dictionary_bytes, head_by
 use trueno_recorder::{Ceiling, CeilingKind, Overflow, Recorder, Source, TileLevel};
 use trueno_testing::{Cell, Table, folder, journal, run_json, segments, table};
 
-/// A run with every table the recorder fills, several batches, nulls and new names all along.
+/// A run with every table that the recorder fills, several batches, nulls, and new names throughout.
 fn varied(path: &std::path::Path) {
     let rec = Recorder::builder(path)
         .overflow(Overflow::Block)
@@ -139,7 +139,7 @@ fn batches_are_whole_and_types_are_those_of_the_schema() {
     assert_eq!(backends.iter().flatten().count(), 7_999);
 }
 
-/// A segment that lost its tail is read from head, the journal's dictionaries and batches.
+/// A segment that lost its tail is read from its head, its batches and the journal's dictionaries.
 #[test]
 fn a_segment_without_its_tail_is_put_together_from_the_journal() {
     let (_folder, path) = folder();

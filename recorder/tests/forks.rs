@@ -9,14 +9,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueno_recorder::{Error, Recorder};
 use trueno_testing::{folder, table};
 
-/// Tests that fork, or count on numbers of files, run one at a time.
+/// Tests that fork or depend on descriptor numbers run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs `work` in a forked process; its exit code, or the signal that ended it, negative. The child does nothing but that.
+/// Runs `work` in a forked process. Returns its exit code, or the negative number of the signal that ended it.
 fn in_child(work: impl FnOnce() -> bool) -> i32 {
     // SAFETY: the child only runs `work`, which uses what is async-signal-safe or its own,
     // and leaves without running anything else of this process.

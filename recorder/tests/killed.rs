@@ -21,7 +21,6 @@ const RUN: &str = "TRUENO_TEST_KILLED_RUN";
 const SCRIPT: &str = "TRUENO_TEST_KILLED_SCRIPT";
 const KILL: &str = "TRUENO_TEST_KILLED_KILL";
 
-/// The child's work, by name.
 fn script(name: &str, path: &Path) -> Recorder {
     let builder = Recorder::builder(path);
     match name {
@@ -162,7 +161,7 @@ fn record(path: &Path, script: &str, kill: bool) {
     assert_eq!(child.status().unwrap().success(), !kill);
 }
 
-/// Rows of a table that are on disk, in whole batches.
+/// Rows of a table that are on disk in whole batches.
 fn on_disk(run: &Path, name: &str, cut: &[CutBatch]) -> Table {
     let mut table = Table::default();
     let journal = std::fs::read(run.join(JOURNAL)).unwrap_or_default();
@@ -197,7 +196,6 @@ fn rest_table(rest: &Salvaged, name: &str) -> Table {
     table
 }
 
-/// Columns whose values differ from one recording to the next.
 const TIMES: [&str; 7] = [
     "start_ns",
     "dur_ns",
@@ -208,7 +206,7 @@ const TIMES: [&str; 7] = [
     "os_id",
 ];
 
-/// All but the times of rows, in words, sorted.
+/// Rows without their times, as text, sorted.
 fn rows_of(table: &Table) -> Vec<String> {
     let columns: BTreeMap<_, _> = table.columns.iter().collect();
     let cells = |row: usize| {
@@ -224,8 +222,8 @@ fn rows_of(table: &Table) -> Vec<String> {
     rows
 }
 
-/// Records a script twice, once killed: the batches on disk and the rest must be what the other has. How
-/// much of it is in which place is as the writer's turn came.
+/// Records a script twice, once with a kill. The batches on disk plus the salvaged rows must equal the other run.
+/// How the rows are divided between the two depends on timing.
 fn killed_beside_finished(script: &str, tables: &[&str]) -> Salvaged {
     let (_folder, path) = folder();
     let (_other_folder, other) = folder();

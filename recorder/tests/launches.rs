@@ -10,7 +10,6 @@ use simulated::SimulatedDevice;
 use trueno_recorder::{PtxHash, Recorder, SyncMode};
 use trueno_testing::{Cell, folder, run_json, table};
 
-/// The number of the simulated device.
 const DEVICE: u32 = 3;
 
 fn recorder(path: &Path, mode: SyncMode, device: &Arc<SimulatedDevice>) -> Recorder {

@@ -15,13 +15,14 @@ use trueno_format::segment::BATCH_ROWS;
 use trueno_recorder::{Error, Overflow, Recorder, TileLevel};
 use trueno_testing::{folder, run_json, table};
 
-/// Tells the test binary to be the program that records: the path of its run, and that of another folder or nothing.
+/// Environment variable that turns the test binary into the recording program. Contains the path of its run, and
+/// that of another folder or nothing.
 const RUN: &str = "TRUENO_TEST_MOVED_RUN";
 const ELSEWHERE: &str = "TRUENO_TEST_MOVED_ELSEWHERE";
-/// Rows before the run is renamed, and after it.
 const HALF: u64 = 40_000;
 
-/// The program that records; alone it has nothing to do. It waits between its halves, and before its end.
+/// Entry point of the recording program; does nothing in a normal test run. It waits between its halves and before
+/// its end.
 #[test]
 fn records_in_halves() {
     let Ok(path) = std::env::var(RUN) else { return };
@@ -63,7 +64,7 @@ fn first_half(rec: &Recorder) {
     }
 }
 
-/// Rows of the open segment, of a table that has none yet, of a thread that has no ring yet; and a source.
+/// Records rows for an open segment, for a new table and on a new thread, and a source.
 fn second_half(rec: &Recorder) {
     for at in 0..HALF {
         rec.brick("late").elements(at);
@@ -74,7 +75,7 @@ fn second_half(rec: &Recorder) {
     rec.ptx("m", "source");
 }
 
-/// All that both halves recorded is there, and nothing else is.
+/// Asserts that everything from both halves is there, and nothing else.
 #[track_caller]
 fn is_whole(path: &Path) {
     let run = run_json(path);
@@ -117,7 +118,6 @@ fn start(
     (child, said)
 }
 
-/// Until the program says so.
 fn wait_for(said: &mut impl BufRead, expected: &str) {
     let mut line = String::new();
     while line.trim() != expected {
@@ -177,7 +177,7 @@ fn a_run_that_was_renamed_is_still_in_use() {
     rec.finish().unwrap();
 }
 
-/// One of two programs is killed, with the other's run at the path that was its own.
+/// One of two programs is killed while the other's run is at its path.
 #[test]
 fn a_kill_of_one_leaves_both_runs_as_they_are() {
     for first_is_killed in [true, false] {

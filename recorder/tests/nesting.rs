@@ -213,8 +213,8 @@ fn guards_dropped_out_of_order_keep_parents_true() {
     assert_inside_parents(&bricks, false);
 }
 
-/// Every row lies inside its parent, to the nanosecond, and siblings do not overlap where
-/// all guards were dropped in the reverse order of their making.
+/// Asserts that every row lies inside its parent, to the nanosecond. If all guards were dropped in reverse order,
+/// siblings must not overlap either.
 fn assert_inside_parents(bricks: &trueno_testing::Table, in_order: bool) {
     let (ids, parents) = (bricks.numbers("id"), bricks.numbers("parent"));
     let (starts, durations) = (bricks.numbers("start_ns"), bricks.numbers("dur_ns"));
@@ -265,8 +265,8 @@ enum Guard<'r> {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Any order of opening and dropping: a row's parent is the innermost one that was
-    /// open around it when it ended, and its layer the innermost open layer.
+    /// With any order of opening and dropping, a row's parent is the innermost row that was open around it when
+    /// it ended, and its layer the innermost open layer.
     #[test]
     fn any_order_of_drops(steps in prop::collection::vec(prop_oneof![
         3 => Just(Step::Open),

@@ -8,15 +8,15 @@ use trueno_format::observe::{Event, EventKind, Observer};
 use trueno_recorder::{BrickId, Overflow, Recorder};
 use trueno_testing::{Cell, folder, table};
 
-/// Ends waiting for what a broken test never sees.
+/// Limit on waiting, in case a test is broken.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The watcher may not know yet how the clock was set right a moment ago.
+/// The watcher may not have seen the latest correction of the clock.
 const CLOCK_NS: i64 = 1_000;
 
 type Rows = BTreeMap<u64, (String, i64, i64, Option<u64>)>;
 
-/// Bricks and kernels, as the watcher saw them.
+/// Bricks and kernels as the watcher saw them.
 fn seen(observer: &Observer, events: &[Event]) -> Rows {
     let of = |event: &Event| {
         let name = observer.name(event.name).expect("its name is in the log");
@@ -33,7 +33,7 @@ fn seen(observer: &Observer, events: &[Event]) -> Rows {
     rows
 }
 
-/// The same, as the run has them.
+/// The same, as stored in the run.
 fn written(path: &std::path::Path) -> Rows {
     let mut rows = Rows::new();
     for (name, parent) in [("bricks", "parent"), ("kernels", "brick")] {

@@ -18,10 +18,9 @@ use trueno_format::PtxHash;
 use trueno_recorder::{Error, Recorder};
 use trueno_testing::{folder, run_json, table};
 
-/// Far more than anything here takes.
+/// Far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Kinds of things that are not what is expected.
 const KINDS: [&str; 6] = [
     "pipe",
     "folder",
@@ -31,7 +30,7 @@ const KINDS: [&str; 6] = [
     "socket",
 ];
 
-/// Puts it at a path where nothing is.
+/// Creates it at a path where nothing is.
 fn put(kind: &str, path: &Path) -> io::Result<()> {
     match kind {
         "pipe" => {
@@ -58,7 +57,7 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Does it in place of what is there, which a recorder may write once more at the same time.
+/// Replaces what is at a path. A recorder may recreate its file at the same time.
 fn replace(path: &Path, put: impl Fn(&Path) -> io::Result<()>) {
     for _ in 0..1000 {
         let _ = remove(path);
@@ -69,7 +68,7 @@ fn replace(path: &Path, put: impl Fn(&Path) -> io::Result<()>) {
     panic!("{}: something else is there all the time", path.display());
 }
 
-/// All that is in a folder: its kind, and the bytes of a file or the target of a link.
+/// Everything in a folder: its kind, and a file's bytes or a link's target.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut all = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -88,7 +87,6 @@ fn contents(folder: &Path) -> BTreeMap<PathBuf, String> {
     all
 }
 
-/// Does it on a thread of its own, and not for ever.
 fn within_patience<T: Send + 'static>(
     what: impl Debug,
     act: impl FnOnce() -> T + Send + 'static,
@@ -104,7 +102,7 @@ fn create(path: &Path, overwrite: bool) -> Result<Recorder, Error> {
     within_patience((path, overwrite), || builder.create())
 }
 
-/// It is refused with its name and the next step, and all below `folder` is as it was.
+/// Asserts that it is refused with its name and the next step, and that nothing below `folder` has changed.
 fn is_refused(folder: &Path, path: &Path, overwrite: bool, what: &str) {
     let before = contents(folder);
     let refused = create(path, overwrite).unwrap_err().to_string();
@@ -199,7 +197,7 @@ fn a_link_is_not_followed_to_replace_a_run() {
     assert_eq!(table(&path, "bricks").texts("name"), [Some("new")]);
 }
 
-/// Root may do everything: this thread becomes nobody, for the file system alone.
+/// Root may do everything, so this thread becomes nobody, for file access only.
 fn as_another_user<T: Send + 'static>(act: impl FnOnce() -> T + Send + 'static) -> T {
     within_patience("as another user", || {
         // SAFETY: calls with numbers, of this thread alone; others than root stay what they are.
@@ -257,7 +255,7 @@ fn of_a_protected_run_nothing_is_removed() {
     }
 }
 
-/// Things come in the way of each file that the recorder is about to make.
+/// Something is put in the way of each file that the recorder is about to create.
 #[test]
 fn what_comes_in_the_way_is_neither_waited_for_nor_written_to() {
     let source = format!("ptx/{}.ptx", PtxHash::from_source("source"));

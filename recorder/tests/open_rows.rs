@@ -92,7 +92,7 @@ fn every_kind_on_every_thread_is_counted() {
     assert_eq!(table(&path, "bricks").texts("name"), [Some("done")]);
 }
 
-/// Whoever ends the run names what is open on its own thread; it need not have recorded.
+/// A thread that ends the run lists what is open on its own thread, even if it has never recorded.
 #[test]
 fn another_thread_may_end_it() {
     let (_folder, path) = folder();
@@ -180,8 +180,8 @@ fn a_disabled_recorder_has_nothing_open() {
     assert_eq!(rec.finish().unwrap().open, 0);
 }
 
-/// Threads that go on recording: no row is counted twice, and of those that neither were in a table nor
-/// counted, each thread has one at most, which it was opening or closing at that very moment.
+/// With threads that keep recording, no row is counted twice. At most one row per thread is neither in a table nor
+/// counted: the one being opened or closed at that moment.
 #[test]
 fn what_began_is_recorded_or_counted() {
     const THREADS: usize = 3;

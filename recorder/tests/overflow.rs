@@ -9,7 +9,7 @@ use trueno_testing::{folder, run_json, table};
 const THREADS: u64 = 3;
 const EVENTS: u64 = 30_000;
 
-/// Some threads record as fast as they can into rings far too small.
+/// Some threads record as fast as they can into rings that are far too small.
 fn flood(rec: &Recorder) {
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -96,7 +96,7 @@ fn what_is_dropped_is_counted_exactly() {
     rows_are_in_their_layers(&path);
 }
 
-/// Memory for growth is bounded: then rows are dropped, and the run says which.
+/// Memory for growth is limited: beyond it, rows are dropped, and the run says which.
 #[test]
 fn a_ring_grows_to_its_limit_and_names_what_it_drops() {
     let (_folder, path) = folder();
@@ -134,7 +134,7 @@ fn a_ring_grows_to_its_limit_and_names_what_it_drops() {
     assert!(run.tables["edges"].dropped_names.is_empty());
 }
 
-/// Rings that were read give their memory back: a limit is for what waits, not for all that ever did.
+/// Rings that were read return their memory: the limit applies to waiting data, not to the total.
 #[test]
 fn memory_for_growth_comes_back() {
     let (_folder, path) = folder();
@@ -162,7 +162,7 @@ fn memory_for_growth_comes_back() {
     assert_eq!(rec.finish().unwrap().dropped, 0);
 }
 
-/// Rows were given the layer they lay in, whatever was dropped around them.
+/// Asserts that rows have the layer that contained them, regardless of dropped rows around them.
 fn rows_are_in_their_layers(path: &std::path::Path) {
     let bricks = table(path, "bricks");
     let (elements, layers) = (bricks.numbers("elements"), bricks.numbers("layer"));
@@ -241,7 +241,6 @@ fn a_blocked_thread_is_let_go_at_the_end() {
     );
 }
 
-/// Rings that were left for larger ones are not kept until the end.
 #[test]
 fn a_ring_that_was_left_leaves_no_file() {
     let (_folder, path) = folder();
@@ -275,7 +274,8 @@ fn a_ring_that_was_left_leaves_no_file() {
     assert_eq!(rec.finish().unwrap().dropped, 0);
 }
 
-/// Threads by the thousand wait for one writer: each looks less and less often, or they would take its time.
+/// With thousands of threads waiting for one writer, each must poll less and less often, or they would use up its
+/// time.
 #[test]
 fn a_thousand_blocked_threads_keep_all_rows() {
     const EACH: u64 = 70;

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use trueno_recorder::{Error, PerfEvent, Recorder, run_json::Perf};
 use trueno_testing::{Cell, Table, folder, run_json, table};
 
-/// Tests that fork, or count descriptors, run one at a time.
+/// Tests that fork or count descriptors run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 fn alone() -> MutexGuard<'static, ()> {
@@ -19,7 +19,6 @@ fn perf_of(path: &Path) -> Perf {
     run_json(path).recorder.perf.unwrap()
 }
 
-/// Descriptors of perf events that this process has open.
 fn open_events() -> usize {
     let links = fs::read_dir("/proc/self/fd").unwrap();
     links
@@ -28,7 +27,6 @@ fn open_events() -> usize {
         .count()
 }
 
-/// Rows by span and name.
 fn values(counters: &Table) -> BTreeMap<(i128, String), (f64, String)> {
     let row = |row: usize| {
         let (Cell::T(name), Cell::F(value), Cell::T(source)) = (

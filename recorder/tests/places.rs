@@ -4,7 +4,7 @@ use trueno_recorder::finished::{Brick, BrickPlace, Moment, Site};
 use trueno_recorder::{BrickGuard, BrickId, Name, Overflow, Recorder, run_json};
 use trueno_testing::{Table, folder, run_json, table};
 
-/// File and line of every row, by its name.
+/// Name, file and line of every row.
 fn places(table: &Table) -> Vec<(&str, Option<&str>, Option<i128>)> {
     let rows = table.texts("name").into_iter().zip(table.texts("file"));
     rows.zip(table.numbers("line"))
@@ -18,7 +18,7 @@ fn line_of(table: &Table, name: &str) -> u32 {
     u32::try_from(table.number("line", row).unwrap()).unwrap()
 }
 
-/// The caller's place is what the row tells, as of the recorder's own functions.
+/// The row has the caller's location, as for the recorder's own functions.
 #[track_caller]
 fn helper(rec: &Recorder) -> BrickGuard<'_> {
     rec.brick("of a helper that passes its caller on")
@@ -80,7 +80,7 @@ fn rows_tell_the_place_that_began_them() {
     }
 }
 
-/// One name at several places, several names at one place, and more of both than a thread keeps.
+/// One name at several locations, several names at one location, and more of both than a thread caches.
 #[test]
 fn names_and_places_are_told_apart() {
     let (_folder, path) = folder();
@@ -112,7 +112,6 @@ fn names_and_places_are_told_apart() {
     }
 }
 
-/// Places are no names: what is listed by name stays so.
 #[test]
 fn dropped_rows_are_counted_by_name_whatever_their_place() {
     let (_folder, path) = folder();
@@ -133,7 +132,7 @@ fn dropped_rows_are_counted_by_name_whatever_their_place() {
     assert_eq!(names, [(&"one".to_owned(), &bricks.dropped)]);
 }
 
-/// Bindings of other languages know the place in words.
+/// Bindings of other languages pass the location as text.
 #[test]
 fn a_place_in_words_comes_before_that_of_the_guard() {
     let (_folder, path) = folder();

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_recorder::{BrickId, Operand, Recorder, Signature};
 use trueno_testing::{Cell, Table, folder, run_json, table};
 
-/// Rows of `signatures` by id: dimensions, types and strides.
 fn signatures(table: &Table) -> BTreeMap<i128, [Option<String>; 3]> {
     let ids = table.numbers("id");
     let lists = ["input_dims", "input_types", "input_strides"].map(|list| table.texts(list));
@@ -72,7 +71,7 @@ fn shapes_stand_once_and_bricks_name_them() {
 #[test]
 fn many_threads_that_meet_the_same_shapes_make_each_row_once() {
     const THREADS: usize = 8;
-    /// More than a thread remembers.
+    /// More than a thread caches.
     const SHAPES: usize = 300;
     let (_folder, path) = folder();
     let rec = Recorder::builder(&path)

@@ -9,13 +9,13 @@ use std::collections::HashMap;
 use trueno_recorder::{Overflow, Recorder};
 use trueno_testing::{Table, folder, table};
 
-/// Numbers of a thread that comes and goes, and how many of them there are.
+/// Numbers recorded by each short-lived thread, and how many such threads there are.
 const SHORT: u64 = 50;
 const COMERS: u64 = 300;
-/// Numbers of a thread that stays: about as long as the others come and go.
+/// Numbers recorded by a long-lived thread: takes about as long as all the short-lived ones.
 const LONG: u64 = 100_000;
 
-/// One row, and one inside it, both made from `number`.
+/// Records a row with a row inside it, both with values derived from `number`.
 fn record(rec: &Recorder, thread: u64, number: u64) {
     let mut outer = rec.brick("outer");
     outer
@@ -26,7 +26,7 @@ fn record(rec: &Recorder, thread: u64, number: u64) {
     inner.elements(thread).flops(number);
 }
 
-/// Every row belongs together, and every thread's numbers are all there, in order.
+/// Asserts that the values of each row are consistent, and that every thread's numbers are complete and in order.
 fn check(bricks: &Table, rows_of: &HashMap<u64, u64>) {
     assert_eq!(bricks.rows as u64, 2 * rows_of.values().sum::<u64>());
     let column = |name| bricks.numbers(name);
@@ -61,7 +61,7 @@ fn check(bricks: &Table, rows_of: &HashMap<u64, u64>) {
     assert_eq!(&next, rows_of);
 }
 
-/// Numbers by thread that recorded them.
+/// Records from many threads. Returns how many numbers each thread recorded.
 fn hammer(rec: &Recorder) -> HashMap<u64, u64> {
     std::thread::scope(|scope| {
         for thread in [0, 1] {
@@ -79,7 +79,7 @@ fn hammer(rec: &Recorder) -> HashMap<u64, u64> {
     comers.chain([(0, LONG), (1, LONG)]).collect()
 }
 
-/// Several runs, so that the rows of one fit into memory.
+/// Repeats runs instead of recording one long one, so that the rows of a run fit into memory.
 fn stress(overflow: Overflow, runs: u32) {
     for _ in 0..runs {
         let (_folder, path) = folder();
@@ -106,7 +106,6 @@ fn nothing_is_lost_when_rings_grow() {
     stress(Overflow::Grow, 1);
 }
 
-/// Dropped events are counted, and the others are whole.
 #[test]
 fn what_is_dropped_is_counted_exactly() {
     let (_folder, path) = folder();

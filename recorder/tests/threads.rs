@@ -76,7 +76,7 @@ fn every_thread_has_its_rows_and_ids() {
     );
 }
 
-/// Five hundred at once, each with a few rows: little memory, and nothing is lost.
+/// Five hundred threads at once, each with a few rows: they use little memory, and nothing is lost.
 #[test]
 fn threads_with_few_rows_take_little_memory() {
     const THREADS: usize = 500;
@@ -116,7 +116,7 @@ fn bytes_of_rings(run: &std::path::Path) -> u64 {
         .sum()
 }
 
-/// Five thousand in turn, each with a few rows: a ring goes from one to the next, also where the writer is late.
+/// Five thousand threads one after another, each with a few rows: rings are reused, even if the writer is late.
 #[test]
 fn a_ring_goes_from_an_ended_thread_to_the_next() {
     const THREADS: usize = 5_000;
@@ -135,7 +135,7 @@ fn a_ring_goes_from_an_ended_thread_to_the_next() {
     assert_eq!(run_json(&path).dropped, 0);
 }
 
-/// Rings that share a file are read one by one when the process is killed, and by who watches it.
+/// Rings that share a file are read separately after a kill, and by a watcher.
 #[test]
 fn rings_of_one_file_are_found_after_a_kill() {
     const THREADS: usize = 100;
@@ -179,7 +179,7 @@ fn copy(from: &std::path::Path, to: &std::path::Path) {
     }
 }
 
-/// A thread that outgrows its first ring goes on in longer ones, also while nobody reads.
+/// A thread that outgrows its first ring continues in longer ones, even if nothing reads them.
 #[test]
 fn a_thread_that_records_much_outgrows_its_first_ring() {
     let (_folder, path) = folder();

@@ -15,7 +15,7 @@ fn subscriber(rec: &Recorder) -> Dispatch {
         .into()
 }
 
-/// Records what `work` does under the layer; gives the bricks.
+/// Records what `work` does under the layer, and returns the bricks.
 fn recorded(path: &Path, work: impl FnOnce()) -> Table {
     let rec = Recorder::create(path).unwrap();
     dispatcher::with_default(&subscriber(&rec), work);
@@ -299,7 +299,6 @@ fn events_are_as_severe_as_asked() {
     }
 }
 
-/// Rows of `attributes` of a brick: key, and the value as it is.
 fn attributes_of(path: &Path, bricks: &Table, row: usize) -> Vec<(String, Cell)> {
     let attributes = table(path, "attributes");
     let of = (0..attributes.rows)

@@ -20,15 +20,15 @@ pub enum BottleneckType {
     SlowOperation,
     /// An operation that is called very often.
     HighCallCount,
-    /// A name that takes much of the memory.
+    /// A name that uses much of the memory.
     MemoryHotspot,
-    /// Memory that is not given back.
+    /// Memory that is never freed.
     MemoryLeak,
     /// An operation with few floating-point operations a second.
     LowThroughput,
-    /// Never found: sums say nothing of it, nor did the original find it.
+    /// Never reported: the sums cannot show it, and the original never reported it either.
     MemoryBound,
-    /// Never found, likewise.
+    /// Never reported, for the same reason.
     LoadImbalance,
 }
 
@@ -53,7 +53,7 @@ impl Severity {
     }
 }
 
-/// Something that is slow, or takes much memory.
+/// Something that is slow or uses much memory.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Bottleneck {
     /// Its kind.
@@ -75,13 +75,13 @@ pub struct Bottleneck {
 pub struct AnalyzerConfig {
     /// Percent of time from which an operation is slow.
     pub slow_op_threshold_pct: f64,
-    /// Calls from which there are many.
+    /// Number of calls from which an operation counts as called very often.
     pub high_call_threshold: usize,
-    /// Percent of the most memory from which a name takes much.
+    /// Percentage of the peak memory from which a name is a hotspot.
     pub memory_hotspot_threshold_pct: f64,
-    /// 10^9 floating-point operations a second below which there are few.
+    /// Throughput below which an operation is reported, in 10^9 floating-point operations per second.
     pub min_gflops_threshold: f64,
-    /// Look for memory that is not given back.
+    /// Whether to report memory that is never freed.
     pub check_memory_leaks: bool,
 }
 
@@ -109,14 +109,15 @@ impl BottleneckAnalyzer {
         Self::default()
     }
 
-    /// With thresholds of the caller's.
+    /// With the given thresholds.
     pub fn with_config(config: AnalyzerConfig) -> Self {
         Self { config }
     }
 
-    /// Bottlenecks in sums, the worst first, then by kind and name. Shares are of the sum of all operations' times,
-    /// for the sums say no more: where operations lie in others that is more time than passed, and shares are too low.
-    /// [`Profiler::analyze_bottlenecks`](crate::Profiler::analyze_bottlenecks) has them right.
+    /// Bottlenecks, the worst first, then by kind and name. Shares are of the sum of all operations' times, the
+    /// only total that the sums contain. If operations are nested, that sum is more than the time that passed,
+    /// and the shares are too low. [`Profiler::analyze_bottlenecks`](crate::Profiler::analyze_bottlenecks)
+    /// computes them correctly.
     pub fn analyze(
         &self,
         compute_stats: &HashMap<String, OperationStats>,
@@ -136,7 +137,7 @@ impl BottleneckAnalyzer {
         self.find(named, memory_stats)
     }
 
-    /// Bottlenecks among operations with their shares in percent.
+    /// Shares are in percent.
     pub(crate) fn find<'s>(
         &self,
         operations: impl Iterator<Item = (&'s str, &'s OperationStats, f64)>,

@@ -12,12 +12,12 @@ use crate::session::{Interval, Session, Work, thread_number};
 use stats::Operation;
 pub use stats::OperationStats;
 
-/// An operation that has begun, as the original describes one; nothing here makes it.
+/// A running operation, as in the original. Nothing in this crate constructs it.
 #[derive(Clone, Debug)]
 pub struct ProfiledOp {
     /// The operation.
     pub name: String,
-    /// Its beginning.
+    /// When it began.
     pub start: Instant,
     /// Declared floating-point operations.
     pub flops: Option<f64>,
@@ -32,11 +32,11 @@ struct Active {
     work: Work,
 }
 
-/// Operations that a thread has open, the innermost last.
+/// Open operations of a thread, the innermost last.
 #[derive(Debug)]
 struct Thread {
     active: Vec<Active>,
-    /// Since when at least one is.
+    /// Start of the period in which at least one operation is open.
     busy_since: Moment,
 }
 
@@ -46,7 +46,7 @@ pub struct ComputeProfiler {
     session: Session,
     operations: BTreeMap<String, Operation>,
     threads: HashMap<u64, Thread>,
-    /// Time in which threads had something open, as far as it has ended.
+    /// Time with an operation open, summed over threads, without periods that have not ended.
     busy_ns: u64,
 }
 
@@ -77,7 +77,7 @@ impl ComputeProfiler {
         self.begin(name, Work::default(), Location::caller());
     }
 
-    /// Begins an operation that does so many floating-point operations: column `flops` of its row.
+    /// Begins an operation with this number of floating-point operations, column `flops` of its row.
     #[track_caller]
     pub fn start_with_flops(&mut self, name: &str, flops: f64) {
         let work = Work {
@@ -87,7 +87,7 @@ impl ComputeProfiler {
         self.begin(name, work, Location::caller());
     }
 
-    /// Begins an operation that moves so many bytes, read or written: attribute `bytes_processed` of its row.
+    /// Begins an operation that reads or writes this number of bytes, attribute `bytes_processed` of its row.
     #[track_caller]
     pub fn start_with_bytes(&mut self, name: &str, bytes: usize) {
         let work = Work {
@@ -118,8 +118,8 @@ impl ComputeProfiler {
         start
     }
 
-    /// Ends the operation of that name that began last on this thread; where there is none, that of another thread.
-    /// One that never began is counted in the run's values.
+    /// Ends the operation of that name that began last on this thread, or else on another thread. A stop
+    /// without a start is counted in the run's values.
     pub fn stop(&mut self, name: &str) {
         self.end(name);
     }
@@ -157,7 +157,7 @@ impl ComputeProfiler {
         began.max().map(|(_, number, at)| (number, at))
     }
 
-    /// Forgets what is open: it is not recorded.
+    /// Drops open operations without recording them.
     pub(crate) fn forget_open(&mut self) {
         self.busy_ns = self.busy_ns();
         for (_, thread) in self.threads.drain() {
@@ -192,12 +192,12 @@ impl ComputeProfiler {
             .map_or(Duration::ZERO, OperationStats::avg_time)
     }
 
-    /// The `n` operations with the most time; by name where it is the same.
+    /// The `n` operations with the most time; ties are sorted by name.
     pub fn top_by_time(&self, n: usize) -> Vec<&OperationStats> {
         self.top(n, |stats| stats.total_time_ns)
     }
 
-    /// The `n` operations with the most calls; by name where they are as many.
+    /// The `n` operations with the most calls; ties are sorted by name.
     pub fn top_by_calls(&self, n: usize) -> Vec<&OperationStats> {
         self.top(n, |stats| stats.call_count as u64)
     }
@@ -210,7 +210,7 @@ impl ComputeProfiler {
         stats
     }
 
-    /// Time in which threads had at least one operation open, until now, summed over threads.
+    /// Time with at least one operation open, until now, summed over threads.
     pub(crate) fn busy_ns(&self) -> u64 {
         let now = self.session.now();
         let open = self.threads.values();
@@ -220,7 +220,7 @@ impl ComputeProfiler {
                 .sum::<u64>()
     }
 
-    /// Sums of all operations, by name, with their shares of the time in which any was open, in percent.
+    /// All operations by name, each with its percentage of the time in which any was open.
     pub(crate) fn shares(&self) -> Vec<(&OperationStats, f64)> {
         let busy_ns = self.busy_ns();
         let share = |operation| Operation::share_percent(operation, busy_ns);
@@ -230,14 +230,14 @@ impl ComputeProfiler {
             .collect()
     }
 
-    /// Forgets sums and what is open; the run keeps its rows.
+    /// Drops the sums and open operations; the run keeps its rows.
     pub fn reset(&mut self) {
         self.forget_open();
         self.operations.clear();
         self.busy_ns = 0;
     }
 
-    /// A duration in ns, us, ms or s, for people.
+    /// Formats a duration in ns, us, ms or s.
     pub fn format_duration(d: Duration) -> String {
         let ns = d.as_nanos();
         let (unit_ns, unit) = match ns {

@@ -5,7 +5,7 @@ use thiserror::Error;
 /// A result, or a [`ProfileError`].
 pub type ProfileResult<T> = Result<T, ProfileError>;
 
-/// An error, with the original's variants; only those of files and of JSON are ever made.
+/// An error, with the original's variants. Only those for files and for JSON occur.
 #[derive(Debug, Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 pub enum ProfileError {

@@ -7,46 +7,46 @@ use trueno_recorder::finished::Moment;
 
 use crate::session::Session;
 
-/// Memory that was taken.
+/// An allocation.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AllocationRecord {
     /// Its purpose.
     pub name: String,
-    /// Bytes, less what was given back of them.
+    /// Bytes, less those that were freed.
     pub size: usize,
-    /// Microseconds since the profiler was made or reset.
+    /// Microseconds since the profiler was created or reset.
     pub timestamp: u64,
-    /// All of it was given back.
+    /// True if all of it was freed.
     pub freed: bool,
 }
 
-/// Sums over what was taken and given back.
+/// Sums over allocations and frees.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct MemoryStats {
-    /// Bytes that are taken now.
+    /// Bytes allocated now.
     pub current_usage: usize,
-    /// Most bytes that were taken at a time.
+    /// Most bytes allocated at one time.
     pub peak_usage: usize,
-    /// Bytes taken, in all.
+    /// Bytes allocated, in all.
     pub total_allocated: usize,
-    /// Bytes given back of them.
+    /// Bytes freed, in all.
     pub total_freed: usize,
-    /// Times that some were taken.
+    /// Number of allocations.
     pub allocation_count: usize,
-    /// Times that some were given back.
+    /// Number of frees.
     pub deallocation_count: usize,
-    /// Bytes that are taken now, by name; names with none are not there.
+    /// Bytes allocated now, by name. Names with none are absent.
     pub per_name_usage: HashMap<String, usize>,
 }
 
-/// Follows memory by name; each call is a row of `allocations`.
+/// Tracks memory by name; each call is a row of `allocations`.
 #[derive(Debug)]
 pub struct MemoryProfiler {
     session: Session,
     origin: Moment,
-    /// Memory that is taken, the oldest first.
+    /// Live allocations by name, the oldest first.
     live: BTreeMap<String, VecDeque<AllocationRecord>>,
-    /// All but what it says by name.
+    /// All sums except those by name.
     sums: MemoryStats,
 }
 
@@ -71,7 +71,7 @@ impl MemoryProfiler {
         }
     }
 
-    /// Takes memory.
+    /// Records an allocation.
     pub fn record_alloc(&mut self, name: &str, bytes: usize) {
         self.record(name, bytes, 1);
         let record = AllocationRecord {
@@ -91,8 +91,9 @@ impl MemoryProfiler {
         sums.peak_usage = sums.peak_usage.max(sums.current_usage);
     }
 
-    /// Gives memory back: the oldest of that name and size, else the oldest of that name until it is as much. What is
-    /// more than that name has is in the run, and counted in its values, but taken from no other name.
+    /// Records a free: of the oldest allocation of that name and size, or else of the oldest ones of that name
+    /// until the size is reached. Bytes beyond what the name has allocated are in the run and counted in its
+    /// values, but are not subtracted from other names.
     pub fn record_free(&mut self, name: &str, bytes: usize) {
         self.record(name, bytes, -1);
         let freed = match self.live.get_mut(name) {
@@ -117,22 +118,22 @@ impl MemoryProfiler {
             .record(|rec| rec.allocation(name, sign * bytes, None));
     }
 
-    /// Bytes that are taken now.
+    /// Bytes allocated now.
     pub fn current_usage(&self) -> usize {
         self.sums.current_usage
     }
 
-    /// Most bytes that were taken at a time.
+    /// Most bytes allocated at one time.
     pub fn peak_usage(&self) -> usize {
         self.sums.peak_usage
     }
 
-    /// Bytes taken, in all.
+    /// Bytes allocated, in all.
     pub fn total_allocated(&self) -> usize {
         self.sums.total_allocated
     }
 
-    /// Bytes given back, in all.
+    /// Bytes freed, in all.
     pub fn total_freed(&self) -> usize {
         self.sums.total_freed
     }
@@ -150,17 +151,17 @@ impl MemoryProfiler {
         }
     }
 
-    /// Memory that is taken now, by name and age: leaks, where the program has ended.
+    /// Live allocations, by name and age. Once the program has ended, these are leaks.
     pub fn leaks(&self) -> Vec<AllocationRecord> {
         self.live.values().flatten().cloned().collect()
     }
 
-    /// Forgets everything; the run keeps its rows.
+    /// Drops everything; the run keeps its rows.
     pub fn reset(&mut self) {
         *self = Self::in_session(self.session.clone());
     }
 
-    /// Bytes in B, KB, MB or GB (powers of 1024, as the original names them), for people.
+    /// Formats bytes in B, KB, MB or GB (powers of 1024, named as in the original).
     pub fn format_bytes(bytes: usize) -> String {
         let (unit, power) = match bytes {
             0..0x400 => return format!("{bytes} B"),
@@ -172,7 +173,7 @@ impl MemoryProfiler {
     }
 }
 
-/// Takes `bytes` out of records; how many there were.
+/// Removes up to `bytes` from the records and returns how many it removed.
 fn take(records: &mut VecDeque<AllocationRecord>, bytes: usize) -> usize {
     if let Some(at) = records.iter().position(|record| record.size == bytes) {
         records.remove(at);

@@ -16,7 +16,7 @@ use crate::report::ProfileReport;
 use crate::session::{Session, Work};
 use crate::timeline::{EventType, TimelineProfiler};
 
-/// Follows operations and memory under the original's names, and records them; see the [crate documentation](crate).
+/// Tracks operations and memory under the original's names, and records them; see the [crate documentation](crate).
 #[derive(Debug)]
 pub struct Profiler {
     /// Memory.
@@ -36,9 +36,9 @@ impl Default for Profiler {
 }
 
 impl Profiler {
-    /// Records to the run of the process: to the directory that the environment variable `TRUENO_RUN` names; without it
-    /// there is no run, only sums. It ends with the process. Where it cannot be made there is none either, and a line
-    /// on standard error says why; [`Profiler::create`] gives that as an error.
+    /// Records to the run of the process, in the directory that the environment variable `TRUENO_RUN` names.
+    /// The run ends with the process. Without the variable there are only sums. The same holds if the run
+    /// cannot be created: a line on standard error says why, where [`Profiler::create`] returns an error.
     pub fn new() -> Self {
         Self::in_session(Session::of_process())
     }
@@ -51,7 +51,7 @@ impl Profiler {
         Recorder::create(path).map(Self::with_recorder)
     }
 
-    /// Records to the run of `rec`, beside whatever else does.
+    /// Records to the run of `rec`, which others may record to as well.
     pub fn with_recorder(rec: Recorder) -> Self {
         Self::in_session(Session::new(rec))
     }
@@ -74,7 +74,7 @@ impl Profiler {
         self.session.rec()
     }
 
-    /// Ends the run; operations that are still open are not in it, and `run.json` says so.
+    /// Ends the run. Operations that are still open are not in it, and `run.json` says so.
     ///
     /// # Errors
     /// See [`Recorder::finish`].
@@ -82,7 +82,7 @@ impl Profiler {
         self.session.finish()
     }
 
-    /// Turns profiling on or off. What is open when it is turned off is not recorded.
+    /// Turns profiling on or off. Operations that are open when it is turned off are not recorded.
     pub fn set_enabled(&self, enabled: bool) {
         let was = self.enabled.swap(enabled, Ordering::Relaxed);
         if was && !enabled {
@@ -117,26 +117,26 @@ impl Profiler {
         }
     }
 
-    /// Takes memory.
+    /// Records an allocation.
     pub fn record_alloc(&self, name: &str, bytes: usize) {
         if self.is_enabled() {
             self.memory.write().record_alloc(name, bytes);
         }
     }
 
-    /// Gives memory back; see [`MemoryProfiler::record_free`].
+    /// Records a free; see [`MemoryProfiler::record_free`].
     pub fn record_free(&self, name: &str, bytes: usize) {
         if self.is_enabled() {
             self.memory.write().record_free(name, bytes);
         }
     }
 
-    /// Most bytes that were taken at a time.
+    /// Most bytes allocated at one time.
     pub fn peak_memory(&self) -> usize {
         self.memory.read().peak_usage()
     }
 
-    /// Bytes that are taken now.
+    /// Bytes allocated now.
     pub fn current_memory(&self) -> usize {
         self.memory.read().current_usage()
     }
@@ -151,7 +151,7 @@ impl Profiler {
         self.compute.read().avg_time(name)
     }
 
-    /// Forgets everything; the run keeps its rows.
+    /// Drops everything; the run keeps its rows.
     pub fn reset(&self) {
         self.memory.write().reset();
         self.compute.write().reset();
@@ -227,23 +227,23 @@ pub fn global_profiler() -> &'static Profiler {
     GLOBAL.get_or_init(Profiler::new)
 }
 
-/// [`Profiler::start`] of the process's.
+/// [`Profiler::start`] of [`global_profiler`].
 #[track_caller]
 pub fn start(name: &str) {
     global_profiler().start(name);
 }
 
-/// [`Profiler::stop`] of the process's.
+/// [`Profiler::stop`] of [`global_profiler`].
 pub fn stop(name: &str) {
     global_profiler().stop(name);
 }
 
-/// [`Profiler::record_alloc`] of the process's.
+/// [`Profiler::record_alloc`] of [`global_profiler`].
 pub fn record_alloc(name: &str, bytes: usize) {
     global_profiler().record_alloc(name, bytes);
 }
 
-/// [`Profiler::record_free`] of the process's.
+/// [`Profiler::record_free`] of [`global_profiler`].
 pub fn record_free(name: &str, bytes: usize) {
     global_profiler().record_free(name, bytes);
 }

@@ -32,7 +32,7 @@ pub enum ReportFormat {
 pub struct ProfileReport {
     /// Its title.
     pub title: String,
-    /// Seconds since the profiler was made or reset.
+    /// Seconds since the profiler was created or reset.
     pub total_duration_secs: f64,
     /// Memory.
     pub memory: MemorySummary,
@@ -45,24 +45,24 @@ pub struct ProfileReport {
 /// Sums of memory.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct MemorySummary {
-    /// Bytes that are taken now.
+    /// Bytes allocated now.
     pub current_usage: usize,
-    /// Most bytes that were taken at a time.
+    /// Most bytes allocated at one time.
     pub peak_usage: usize,
-    /// Bytes taken, in all.
+    /// Bytes allocated, in all.
     pub total_allocated: usize,
-    /// Bytes given back of them.
+    /// Bytes freed, in all.
     pub total_freed: usize,
-    /// Times that some were taken.
+    /// Number of allocations.
     pub allocation_count: usize,
 }
 
 /// Sums of operations.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ComputeSummary {
-    /// Number of operations, by their names.
+    /// Number of distinct operation names.
     pub operation_count: usize,
-    /// Time in which threads had at least one operation open, summed over threads.
+    /// Time with at least one operation open, summed over threads.
     pub total_time_ns: u64,
     /// The ten operations with the most time.
     pub top_operations: Vec<OperationSummary>,
@@ -79,8 +79,8 @@ pub struct OperationSummary {
     pub call_count: usize,
     /// Their mean.
     pub avg_time_ns: u64,
-    /// Percent of [`ComputeSummary::total_time_ns`] in which it was open. Operations lie in others: shares add up to
-    /// more than 100.
+    /// Percentage of [`ComputeSummary::total_time_ns`] in which it was open. Operations may be nested, so
+    /// shares can add up to more than 100.
     pub time_percentage: f64,
 }
 

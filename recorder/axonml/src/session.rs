@@ -10,10 +10,10 @@ use parking_lot::Mutex;
 use trueno_recorder::finished::{Brick, BrickPlace, Enclosing, Moment, Site};
 use trueno_recorder::{Error, Name, Recorder, Summary};
 
-/// Names the directory of the run that profilers made by `new` record to.
+/// Environment variable with the directory of the run that profilers of `new` record to.
 const RUN_VARIABLE: &str = "TRUENO_RUN";
 
-/// The calling thread's number: 1 for the first that asks.
+/// Number of the calling thread, from 1 in the order of first calls.
 pub fn thread_number() -> u64 {
     static THREADS: AtomicU64 = AtomicU64::new(0);
     thread_local! {
@@ -25,22 +25,21 @@ pub fn thread_number() -> u64 {
     NUMBER.get()
 }
 
-/// Rows that have begun, by thread, the innermost last.
+/// Open rows by thread, the innermost last.
 type OpenRows = HashMap<u64, Vec<(BrickPlace, Name)>>;
 
 #[derive(Debug)]
 struct Shared {
     rec: Recorder,
-    /// The process that made it.
     process: u32,
     open: Mutex<OpenRows>,
     stops_without_start: AtomicU64,
     unmatched_free_bytes: AtomicU64,
-    /// Operations whose FLOPs were refused.
+    /// Operations whose FLOPs are not a count.
     refused: Mutex<BTreeSet<String>>,
 }
 
-/// A run, and what is open in it: profilers of one run share it.
+/// A run and its open rows, shared by all profilers of the run.
 #[derive(Clone, Debug)]
 pub struct Session(Arc<Shared>);
 
@@ -51,11 +50,11 @@ pub struct Interval {
     pub start: Moment,
     name: Name,
     location: &'static Location<'static>,
-    /// `None`: there is no run.
+    /// `None` without a run.
     pub place: Option<BrickPlace>,
 }
 
-/// Work that an operation is declared to do.
+/// Declared work of an operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     pub flops: Option<f64>,
@@ -74,7 +73,8 @@ impl Session {
         }))
     }
 
-    /// The one of the process. Its run ends with the process: profilers of statics are never dropped.
+    /// The session of the process. Its run ends with the process, because profilers in statics are never
+    /// dropped.
     pub fn of_process() -> Self {
         let make = || match std::env::var_os(RUN_VARIABLE).filter(|path| !path.is_empty()) {
             None => Self::new(Recorder::disabled()),
@@ -117,7 +117,8 @@ impl Session {
         }
     }
 
-    /// Ends an operation, on any thread, and records it; what is still open around it is its parent.
+    /// Ends an operation, on any thread, and records it. Its parent is the operation that is still open around
+    /// it.
     pub fn end(&self, interval: &Interval, work: Work) -> Moment {
         let end = self.now();
         let parent = self.forget(interval);
@@ -140,7 +141,7 @@ impl Session {
         end
     }
 
-    /// Takes an operation from those that are open; the id of the row around it, 0: none.
+    /// Removes an open operation. Returns the id of the row around it, 0 for none.
     pub fn forget(&self, interval: &Interval) -> u64 {
         let Some(place) = interval.place else {
             return 0;
@@ -160,7 +161,7 @@ impl Session {
         around.unwrap_or(0)
     }
 
-    /// Records under the operation that is open on the calling thread.
+    /// Records with the calling thread's open operation as parent.
     pub fn record(&self, record: impl FnOnce(&Recorder)) {
         let rec = &self.0.rec;
         let innermost = || {
@@ -174,7 +175,7 @@ impl Session {
         }
     }
 
-    /// FLOPs that are a count; `None`, and a line in `run.json`, for what cannot be one.
+    /// FLOPs as an integer. `None`, and a line in `run.json`, if they are not a count.
     pub fn counted_flops(&self, name: &str, flops: f64) -> Option<f64> {
         let counts = flops >= 0.0 && flops < u64::MAX as f64;
         if !counts && self.0.refused.lock().insert(name.to_owned()) {
@@ -203,7 +204,7 @@ impl Session {
 }
 
 impl Shared {
-    /// Says in `run.json` what is still open: it will not be recorded.
+    /// Lists in `run.json` the operations that are still open: they will not be recorded.
     fn name_open(&self) {
         let mut open = self.open.lock();
         let rows: Vec<_> = open.drain().flat_map(|(_, rows)| rows).collect();

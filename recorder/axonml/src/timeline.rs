@@ -28,22 +28,22 @@ pub struct Event {
     pub name: String,
     /// Its kind.
     pub event_type: EventType,
-    /// Nanoseconds since the profiler was made or reset.
+    /// Nanoseconds since the profiler was created or reset.
     pub timestamp_ns: u64,
     /// Its thread: 1 for the first that recorded something.
     pub thread_id: Option<u64>,
-    /// Whatever the program says of it.
+    /// Text that the program attaches.
     pub metadata: Option<String>,
 }
 
-/// Keeps events, and records them: a start with its end is a row of `bricks`, all else a row of `annotations`.
+/// Keeps and records events: a start with its end is a row of `bricks`, any other event a row of `annotations`.
 #[derive(Debug)]
 pub struct TimelineProfiler {
     session: Session,
     origin: Moment,
     events: Vec<Event>,
     capacity: Option<usize>,
-    /// Events were left out, as there was no room for more.
+    /// True if events were dropped because there are more than `capacity`.
     is_cut: bool,
     /// Starts without an end, the latest last.
     open: Vec<(String, Interval)>,
@@ -61,7 +61,7 @@ impl TimelineProfiler {
         Self::in_session(Session::of_process())
     }
 
-    /// Keeps the latest `max_events` only; the run has all of them.
+    /// Keeps only the latest `max_events`; the run has all of them.
     pub fn with_capacity(max_events: usize) -> Self {
         Self {
             capacity: Some(max_events),
@@ -86,8 +86,8 @@ impl TimelineProfiler {
         self.event(name, event_type, None, Location::caller());
     }
 
-    /// Records an event with what the program says of it: an attribute of its row, `metadata` or, of an end,
-    /// `end_metadata`; of what has no row of `bricks` an argument.
+    /// Records an event with text from the program, which becomes an attribute of its row: `metadata`, or
+    /// `end_metadata` for an end. For events without a row of `bricks` it is an argument.
     #[track_caller]
     pub fn record_with_metadata(&mut self, name: &str, event_type: EventType, metadata: &str) {
         self.event(name, event_type, Some(metadata), Location::caller());
@@ -99,7 +99,7 @@ impl TimelineProfiler {
         self.record(name, EventType::Start);
     }
 
-    /// Ends the operation of that name that began last on this thread; where there is none, that of another thread.
+    /// Ends the operation of that name that began last on this thread, or else on another thread.
     #[track_caller]
     pub fn end(&mut self, name: &str) {
         self.record(name, EventType::End);
@@ -171,7 +171,7 @@ impl TimelineProfiler {
         Some(self.open.remove(at).1)
     }
 
-    /// Keeps an event that is recorded otherwise.
+    /// Keeps an event without recording it.
     pub(crate) fn keep(
         &mut self,
         name: &str,
@@ -197,7 +197,7 @@ impl TimelineProfiler {
         }
     }
 
-    /// All events that are kept, in the order of recording.
+    /// Events that are kept, in the order of recording.
     pub fn events(&self) -> &[Event] {
         let kept = self.capacity.unwrap_or(usize::MAX).min(self.events.len());
         &self.events[self.events.len() - kept..]
@@ -219,8 +219,8 @@ impl TimelineProfiler {
             .collect()
     }
 
-    /// Sum of the durations of an operation, among the events that are kept; `None` where none has a start and an end.
-    /// An end is paired as [`TimelineProfiler::end`] says.
+    /// Sum of the durations of an operation among the kept events; `None` if none has both a start and an end.
+    /// Starts and ends are paired as in [`TimelineProfiler::end`].
     pub fn duration(&self, name: &str) -> Option<Duration> {
         let mut starts: Vec<&Event> = Vec::new();
         let mut sum_ns = None;
@@ -244,7 +244,7 @@ impl TimelineProfiler {
         sum_ns.map(Duration::from_nanos)
     }
 
-    /// Time since the profiler was made or reset.
+    /// Time since the profiler was created or reset.
     pub fn total_duration(&self) -> Duration {
         Duration::from_nanos(self.session.now().ns_since(self.origin))
     }
@@ -254,7 +254,8 @@ impl TimelineProfiler {
         self.events().len()
     }
 
-    /// Events as a Chrome trace, times in microseconds to the nanosecond; what is no start or end is an instant.
+    /// Events as a Chrome trace, in microseconds with three decimals. Events other than starts and ends become
+    /// instants.
     pub fn to_chrome_trace(&self) -> String {
         let event = |event: &Event| {
             let mut row = serde_json::json!({
@@ -290,14 +291,14 @@ impl TimelineProfiler {
         serde_json::to_string_pretty(self.events())
     }
 
-    /// Forgets starts without an end: they are not recorded.
+    /// Drops starts without an end, without recording them.
     pub(crate) fn forget_open(&mut self) {
         for (_, interval) in self.open.drain(..) {
             self.session.forget(&interval);
         }
     }
 
-    /// Forgets everything; the run keeps its rows.
+    /// Drops everything; the run keeps its rows.
     pub fn reset(&mut self) {
         self.forget_open();
         self.events.clear();

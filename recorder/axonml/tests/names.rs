@@ -143,7 +143,7 @@ fn functions_have_their_signatures() {
     let _: fn(&Report) -> ProfileResult<String> = Report::to_json;
 }
 
-/// Structures that programs take apart and make by their fields, and enumerations that they match without a last arm.
+/// Structs that programs construct or destructure by field, and enums that they match without a wildcard.
 #[test]
 fn fields_and_variants_are_all_there_and_no_more() {
     let name = String::new;

@@ -24,7 +24,7 @@ const MODULES: [&str; 7] = [
     "timeline",
 ];
 
-/// The sources of the original; cargo fetches them where it has none.
+/// Sources of the original; cargo downloads them if they are missing.
 fn upstream() -> PathBuf {
     let found = || {
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
@@ -42,7 +42,7 @@ fn upstream() -> PathBuf {
     })
 }
 
-/// A type without its lifetimes, which may be named or not.
+/// A type without its lifetimes, which may be named or elided.
 fn plain(tokens: impl ToTokens) -> String {
     let text = tokens.to_token_stream().to_string();
     let words = text.split(' ').filter(|word| !word.starts_with('\''));
@@ -88,7 +88,6 @@ fn names(tree: &UseTree, items: &mut BTreeSet<String>) {
     }
 }
 
-/// Items that a file makes public, wherever they stand.
 fn public_items(file: &Path, items: &mut BTreeSet<String>) {
     let file = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
     for item in file.items {
@@ -168,7 +167,6 @@ fn every_public_item_of_the_original_is_here() {
     println!("{} public items, {} of ours", theirs.len(), ours.len());
 }
 
-/// Rust code of a README, each piece as a test.
 fn programs(readme: &str) -> (String, usize) {
     let mut tests = String::new();
     let pieces: Vec<&str> = readme.split("```rust").skip(1).collect();

@@ -9,11 +9,10 @@ use std::error::Error;
 
 use stepping::Counts;
 
-/// Spans of the shorter of two runs: few enough for a ring that nobody empties, ...
+/// Spans of the shorter of two runs. Few enough to fit in a ring that is never drained.
 const SPANS: u64 = 100;
-/// Spans before those that count.
 const WARM_SPANS: u64 = 40_000;
-/// ... and of the writer, whose batches have a part that does not grow with their rows.
+/// Like `SPANS`, for the writer, whose batches have a constant part.
 const WRITER_SPANS: u64 = 1024;
 
 pub fn main() {

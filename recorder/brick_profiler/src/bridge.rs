@@ -87,13 +87,12 @@ pub fn record(profiler: &BrickProfiler, rec: &Recorder) -> Bridged {
     bridged
 }
 
-/// Nodes of one kind and name.
 #[derive(Default)]
 struct NodeSum {
     calls: u64,
     timed: u64,
     total_ns: u64,
-    /// Elements of bricks, bytes of transfers.
+    /// Elements for bricks, bytes for transfers.
     amount: u64,
     polls: u64,
     yields: u64,
@@ -113,7 +112,7 @@ impl Sums<'_> {
         self.sum(of, what, value as f64, unit, source);
     }
 
-    /// A count of which 0 says that nobody stated one.
+    /// Records a declared count, unless it is 0, which means that the program declared none.
     fn stated(&self, of: &str, what: &str, value: u64, unit: &str) {
         if value > 0 {
             self.count(of, what, value, unit, Source::Declared);
@@ -191,7 +190,7 @@ impl Sums<'_> {
         self.rec.instant_with("checksum of 64 elements", &arguments);
     }
 
-    /// Sums by kind and name; the number of nodes that are in one.
+    /// Sums by kind and name. Returns the number of nodes that are in one.
     fn nodes(&self, nodes: &[ExecutionNode]) -> usize {
         let mut sums: BTreeMap<String, NodeSum> = BTreeMap::new();
         let mut count = 0;
@@ -242,7 +241,6 @@ impl Sums<'_> {
         count
     }
 
-    /// Facts of the profiler, in `run.json`.
     fn facts(&self, profiler: &BrickProfiler, bridged: &Bridged) {
         let value = |key: &str, value: String| {
             self.rec.value(format!("brick_profiler.{key}"), value);

@@ -7,7 +7,7 @@ use trueno_recorder::finished::Enclosing;
 
 use crate::profiler::BrickProfiler;
 
-/// Fingerprints that are kept for comparisons; the run has all.
+/// Limit on fingerprints kept for comparisons; the run has all of them.
 const MAX_KEPT: usize = 1 << 20;
 const FIRST_ELEMENTS: usize = 64;
 
@@ -93,7 +93,6 @@ fn fnv1a(data: &[f32]) -> u64 {
     })
 }
 
-/// Fingerprints since the last reset.
 #[derive(Debug, Default)]
 pub(crate) struct Checksums {
     kept: Vec<KernelChecksum>,

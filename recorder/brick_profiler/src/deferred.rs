@@ -8,15 +8,14 @@ use trueno_recorder::{BrickId, Name};
 use crate::clock;
 use crate::profiler::BrickProfiler;
 
-/// Pieces of work that may wait; what comes on top gets no row.
+/// Limit on pending work; anything beyond it gets no row.
 const MAX_PENDING: usize = 1 << 16;
 const BEFORE_IT_BEGAN: &str = "finalized with a time before its launch";
 
-/// Work that waits for [`BrickProfiler::finalize`].
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
     pending: Vec<Launch>,
-    /// Beyond [`MAX_PENDING`]: counted, without a row.
+    /// Work beyond [`MAX_PENDING`]: counted, without a row.
     unkept: usize,
 }
 
@@ -27,7 +26,7 @@ struct Launch {
     place: &'static Location<'static>,
     start: Moment,
     elements: u64,
-    /// Id of the row of `bricks`; 0: no run.
+    /// Id of the row in `bricks`; 0 without a run.
     brick: u64,
 }
 

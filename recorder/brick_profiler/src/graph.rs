@@ -21,9 +21,8 @@ use rows::Scope;
 pub use node::{EdgeType, ExecutionEdge, ExecutionNode, ExecutionNodeId, TransferDirection};
 pub use roofline::UnplacedKernel;
 
-/// Nodes that are kept. What comes on top is recorded in the run, and has no part in analyses here.
+/// Limit on nodes. Nodes beyond it are in the run, but not in the analyses here.
 const MAX_NODES: usize = 1 << 20;
-/// Bricks that wait for the graph to take them up.
 const MAX_STOPPED: usize = 64;
 
 /// A recorded execution as nodes and edges: for questions while the program runs.
@@ -39,31 +38,25 @@ pub struct ExecutionGraph {
     edges: Vec<ExecutionEdge>,
     facts: Vec<NodeFacts>,
     names: HashMap<String, ExecutionNodeId>,
-    /// Beyond [`MAX_NODES`].
     unkept: u32,
-    /// Edges from or to nodes that are not there.
     refused_edges: usize,
     scopes: Vec<Scope>,
-    /// The brick that was recorded last in this scope: kernels lie in it.
+    /// The brick recorded last in this scope. It contains the kernels that follow.
     brick: Option<RecordedBrick>,
-    /// Bricks stopped in this scope that the graph has not taken up.
     stopped: Vec<StoppedBrick>,
     rec: Recorder,
-    /// Time at which it was made.
     made: Moment,
     pub(crate) sources: crate::ptx::Sources,
 }
 
-/// A brick that was recorded, and has ended.
 #[derive(Clone, Copy, Debug)]
 struct RecordedBrick {
     node: ExecutionNodeId,
-    /// `None`: no run.
+    /// `None` without a run.
     place: Option<BrickPlace>,
     cursor: Option<Moment>,
 }
 
-/// A brick that was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoppedBrick {
     pub name: Name,
@@ -74,16 +67,13 @@ pub(crate) struct StoppedBrick {
     pub took_ns: Option<u64>,
 }
 
-/// Facts of a node beside what the program states.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
-    /// The node that it lies in.
     parent: Option<ExecutionNodeId>,
-    /// True if it was recorded where it ran: after the node before it in its scope.
+    /// True if it was recorded where it ran, so it comes after the node before it in its scope.
     is_in_order: bool,
-    /// From push to pop.
+    /// Time from push to pop.
     measured_ns: Option<u64>,
-    /// Its row in the run.
     row: SpanId,
 }
 
@@ -347,7 +337,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// Notes a brick that was stopped, until the graph takes it up.
     pub(crate) fn stopped(&mut self, brick: StoppedBrick) {
         if self.stopped.len() == MAX_STOPPED {
             self.stopped.remove(0);
@@ -355,21 +344,20 @@ impl ExecutionGraph {
         self.stopped.push(brick);
     }
 
-    /// Says that the end of the brick that was noted last is not known.
+    /// Marks the latest stopped brick as deferred: its end is unknown.
     pub(crate) fn stopped_is_deferred(&mut self) {
         if let Some(brick) = self.stopped.last_mut() {
             brick.took_ns = None;
         }
     }
 
-    /// The brick of that name that was stopped last in this scope, once.
     fn take_stopped(&mut self, id: BrickId) -> Option<StoppedBrick> {
         let is_it = |brick: &StoppedBrick| BrickId::from_name(brick.name.as_str()) == Some(id);
         let at = self.stopped.iter().rposition(is_it)?;
         Some(self.stopped.remove(at))
     }
 
-    /// The node that a kernel lies in, and its row in the run; 0: none.
+    /// The node that contains a kernel, and its row in the run (0 for none).
     fn enclosing_of_kernel(&self) -> (Option<ExecutionNodeId>, u64) {
         let scope = self.enclosing().parent;
         match self.brick {
@@ -381,7 +369,6 @@ impl ExecutionGraph {
     }
 }
 
-/// Names a row, if there is one.
 fn span(place: Option<BrickPlace>) -> SpanId {
     place.map_or(SpanId::NONE, BrickPlace::span)
 }

@@ -103,7 +103,7 @@ impl BrickProfiler {
     }
 }
 
-/// Sources that came after their kernels.
+/// Writes sources that were registered after their kernels.
 impl Drop for BrickProfiler {
     fn drop(&mut self) {
         self.graph.sources.keep_missing(&self.rec);

@@ -19,21 +19,20 @@ use crate::tiles::Tiles;
 pub struct BrickProfiler {
     pub(super) rec: Recorder,
     pub(super) bricks: [BrickStats; BrickId::COUNT],
-    /// Bricks of other names.
     pub(super) dynamic: HashMap<String, BrickStats>,
     pub(super) deferred: Deferred,
     pub(super) graph: ExecutionGraph,
     pub(super) graph_enabled: bool,
     pub(super) checksums: Checksums,
     pub(super) tiles: Tiles,
-    /// Time at which the profiler was made: with now, it gives the rate of the clocks.
+    /// Time of creation. Together with the current time it gives the rate of the clocks.
     pub(super) made: Moment,
     pub(super) epoch: Moment,
     enabled: bool,
     sync_mode: SyncMode,
     l2_cache_hit_rate: Option<f32>,
     is_zero_copy: bool,
-    /// In the run that the environment names. The last field: what is dropped before still records.
+    /// The run that the environment names. Must be the last field: fields dropped before it still record.
     membership: Option<Membership>,
 }
 

@@ -6,14 +6,11 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use trueno_recorder::{PtxHash, Recorder};
 
-/// Sources that the process has hashed, by the original's hash.
 static KNOWN: LazyLock<Mutex<HashMap<u64, KnownSource>>> = LazyLock::new(Mutex::default);
 
 #[derive(Clone, Debug)]
 struct KnownSource {
-    /// The hash that names its file.
     hash: PtxHash,
-    /// Name and text, of one that was registered.
     registered: Option<(Arc<str>, Arc<str>)>,
 }
 
@@ -109,12 +106,10 @@ impl PtxRegistry {
     }
 }
 
-/// Sources of the kernels of one run, by the original's hash.
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
-    /// Those that the run has.
     kept: HashSet<u64>,
-    /// Named by kernels, and not kept yet; true: by the program's own hash.
+    /// Named by kernels, but not in the run yet; true if named by the program's own hash.
     missing: BTreeMap<u64, bool>,
 }
 

@@ -12,7 +12,6 @@ use crate::stats::{BrickStats, CategoryStats};
 use crate::tiles::TileStats;
 use crate::wording::or_dash;
 
-/// `figure()`, where it rests on something.
 fn if_known(is_known: bool, figure: f64) -> Option<f64> {
     (is_known && figure.is_finite()).then_some(figure)
 }
@@ -197,7 +196,7 @@ fn has_rate(stats: &TileStats) -> bool {
     stats.total_ns > 0 && stats.total_flops > 0
 }
 
-/// Per cent; `None`: of nothing.
+/// Per cent; `None` if the whole is 0.
 fn share(part_ns: u64, whole_ns: u64) -> Option<f64> {
     (whole_ns > 0).then(|| 100.0 * part_ns as f64 / whole_ns as f64)
 }

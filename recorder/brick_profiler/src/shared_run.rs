@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 
 use trueno_recorder::Recorder;
 
-/// Names the directory of the run.
 const RUN_VARIABLE: &str = "TRUENO_RUN";
 
 static RUN: Mutex<Option<SharedRun>> = Mutex::new(None);

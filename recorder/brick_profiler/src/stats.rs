@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// `part / whole`, or 0 where there is no whole.
+/// `part / whole`, or 0 if `whole` is 0.
 pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
@@ -187,13 +187,12 @@ impl BrickStats {
         self.bottleneck
     }
 
-    /// Samples that have a duration.
     pub(super) fn timed(&self) -> u64 {
         self.count - self.bound.min(self.count)
     }
 }
 
-/// `sum / of`, or NaN where nothing was counted.
+/// `sum / of`, or NaN if `of` is 0.
 fn measured(sum: u64, of: u64) -> f64 {
     if of == 0 {
         return f64::NAN;

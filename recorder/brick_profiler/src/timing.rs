@@ -30,7 +30,6 @@ pub struct BrickTimer {
 }
 
 impl BrickProfiler {
-    /// The clocks, if bricks are timed.
     fn begin(&self) -> Moment {
         if self.is_enabled() {
             clock::now(&self.rec)
@@ -137,14 +136,13 @@ impl BrickProfiler {
         Some((known, name, elapsed_ns))
     }
 
-    /// The last `ns` nanoseconds.
     pub(super) fn last(&self, ns: u64) -> (Moment, Moment) {
         let end = clock::now(&self.rec);
         let start = end.at(end.monotonic_ns().saturating_sub(ns), self.made);
         (start, end)
     }
 
-    /// Writes a row of `bricks` in the scope that is open; its id, 0 without a run.
+    /// Writes a row of `bricks` in the open scope. Returns its id, 0 without a run.
     pub(super) fn record_brick(
         &mut self,
         (name, place): (Name, &'static Location<'static>),
@@ -185,7 +183,7 @@ impl BrickProfiler {
     }
 }
 
-/// Runs a block as a brick of a profiler, and gives its value. Work of a device has to have ended in the block.
+/// Runs a block as a brick of a profiler and returns its value. Device work must end within the block.
 ///
 /// ```
 /// use trueno_brick_profiler::{BrickProfiler, time_brick};

@@ -62,9 +62,9 @@ fn f101_23_bricks_in_7_categories_and_no_number_moved() {
     );
 }
 
-/// Claim: the categories of all bricks are right. Added: so are the spellings, whatever their
-/// case, and what is no brick gets *no* category in the run, where the original filed it under
-/// Other with the head of the model. Fails with any wrong category, spelling or guess.
+/// Claim: the categories of all bricks are right. Added: spellings are recognised in any case, and other names get
+/// *no* category in the run; the original filed them under Other with the head of the model. Fails with any wrong
+/// category, spelling or guess.
 #[test]
 fn f102_categories_and_spellings() {
     for (name, category, spellings) in BRICKS {
@@ -155,9 +155,9 @@ fn f104_finalize_clears_and_books_no_impossible_sum() {
     );
 }
 
-/// Claim: no overhead when disabled (the original read the clock). A time cannot show that, what
-/// is done can: no thread is registered, no row named, no file made; `clock` tests that no clock is read.
-/// Fails when a disabled recorder or profiler does any of it.
+/// Claim: no overhead when disabled (the original read the clock). A timing cannot show that, so this checks the
+/// effects: no thread is registered, no row named, no file created; `clock` tests that no clock is read. Fails when
+/// a disabled recorder or profiler does any of it.
 #[test]
 fn f105_disabled_does_nothing() {
     let (_folder, path) = folder();
@@ -263,8 +263,8 @@ fn f108_handles_are_small() {
     assert!(size_of::<Recorder>() <= size_of::<usize>());
 }
 
-/// Claim: `elapsed_ns` never goes back; added: on no thread, whoever looked before. Fails with a
-/// clock that differs between cores, or one that can be set.
+/// Claim: `elapsed_ns` never goes back. Added: not between threads either. Fails with a clock that differs between
+/// cores, or one that can be set.
 #[test]
 fn f109_elapsed_never_goes_back_on_any_thread() {
     let profiler = BrickProfiler::with_recorder(Recorder::disabled());

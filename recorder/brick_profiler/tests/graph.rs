@@ -81,7 +81,6 @@ fn a_scope_of_a_stopped_brick_is_that_brick() {
     }
 }
 
-/// Both were timed before the graph was told of either.
 #[test]
 fn scopes_find_their_bricks_in_any_order() {
     let (_folder, path) = folder();
@@ -104,7 +103,7 @@ fn scopes_find_their_bricks_in_any_order() {
     assert_eq!(kernels.texts("ptx_hash"), [None, None], "0 names none");
 }
 
-/// A scope that no timer came before: with a time it has ended, without one it begins.
+/// A scope without a timer before it: with a time it has ended, without one it begins.
 #[test]
 fn a_scope_of_a_brick_without_a_timer_lasts_as_it_says_or_until_it_is_popped() {
     let (_folder, path) = folder();
@@ -207,7 +206,7 @@ fn transfers_and_kernels_keep_what_they_state() {
     );
 }
 
-/// A hash from elsewhere stands in the row; the run tells the file, once there is one.
+/// The row holds a hash from elsewhere. The run names the file once the source is registered.
 #[test]
 fn a_source_that_comes_after_its_hash_is_found() {
     let (_folder, path) = folder();
@@ -285,7 +284,7 @@ fn what_lies_in_a_node_is_not_counted_twice() {
     assert_eq!(graph.compute_slack()[&outer], 0);
 }
 
-/// The figures of the original's page: a diamond of dependencies that the program states.
+/// Figures from the original's page: a diamond of dependencies that the program states.
 #[test]
 fn edges_in_a_scope_are_its_order() {
     let mut graph = ExecutionGraph::new();
@@ -310,7 +309,7 @@ fn edges_in_a_scope_are_its_order() {
     );
 }
 
-/// The second needs the first, which was added later: order of numbers and of time differ.
+/// The second node needs the first, which was added later: their numbers and their times are in different orders.
 #[test]
 fn slack_follows_edges_not_numbers() {
     let mut graph = ExecutionGraph::new();
@@ -407,7 +406,7 @@ fn exports_show_all_of_a_launch_and_escape_names() {
     assert_eq!(ExecutionGraph::new().to_ascii_tree(), "(empty graph)");
 }
 
-/// The original's page: record a brick, then its kernel. The kernel is the brick's.
+/// From the original's page: record a brick, then its kernel, which belongs to the brick.
 #[test]
 fn a_kernel_after_a_recorded_brick_lies_in_it() {
     let mut graph = ExecutionGraph::new();

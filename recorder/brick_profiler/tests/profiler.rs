@@ -284,7 +284,6 @@ fn the_sync_mode_is_a_note() {
     );
 }
 
-/// Hash as published: FNV-1a of the bytes.
 #[test]
 fn a_registry_finds_what_was_registered() {
     assert_eq!(PtxRegistry::hash_ptx("a"), 0xaf63_dc4c_8601_ec8c);
@@ -301,7 +300,7 @@ fn a_registry_finds_what_was_registered() {
     assert_eq!(registry.lookup(hash + 1), None);
 }
 
-/// Runs itself: the environment of a process is set before it starts.
+/// Runs itself again, because the environment of a process must be set before it starts.
 #[test]
 fn new_records_where_the_environment_says() {
     const CHILD: &str = "TRUENO_TEST_CHILD";

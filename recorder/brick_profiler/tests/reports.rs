@@ -117,7 +117,7 @@ fn cycles_are_those_that_were_counted() {
     );
 }
 
-/// Vectors of FNV-1a, as the original gives them.
+/// Test vectors of FNV-1a from the original.
 #[test]
 fn checksums_are_the_original_s_over_the_first_64() {
     assert_eq!(fnv1a_f32_checksum(&[]), 0xcbf2_9ce4_8422_2325);

@@ -25,9 +25,8 @@ use trueno_format::regular_file;
 use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, resealed};
 use trueno_format::schema::FORMAT_MAJOR;
 
-/// `joined.tool` of ceilings.
 const TOOL: &str = "trueno-record peaks";
-/// Ending of the hidden folder beside the run.
+/// Suffix of the hidden folder beside the run.
 const STAGE: &str = "peaks";
 
 /// Outcome for a run that got ceilings.
@@ -44,7 +43,6 @@ pub struct Attached {
 /// A run that can get ceilings, and that nobody else gives any meanwhile.
 pub struct Attachment {
     run: PathBuf,
-    /// `run.json` as it was when the run was looked at.
     text: Vec<u8>,
     old: Old,
     not_compared: Vec<&'static str>,
@@ -173,7 +171,6 @@ impl Attachment {
         })
     }
 
-    /// The old `run.json`, whatever it holds, with the ceilings.
     fn run_json(
         &self,
         measured: &CpuCeilings,
@@ -217,7 +214,7 @@ impl Attachment {
     }
 }
 
-/// A folder of runs, or one that lists them.
+/// True for a folder of runs and for one that lists them.
 fn is_of_ranks(run: &Path) -> bool {
     let text = regular_file::read(&run.join(RUN_JSON));
     match text.map(|text| serde_json::from_slice::<Value>(&text)) {

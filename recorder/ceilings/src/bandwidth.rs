@@ -16,9 +16,8 @@ mod x86;
 
 use super::memory::{LARGE_PAGE_BYTES, Memory};
 
-/// Sizes of arrays are multiples of it: the largest block of a loop.
+/// Array sizes are multiples of this: the largest block of a loop.
 pub(super) const BLOCK_MULTIPLE: usize = 1024;
-/// The factor of `triad`.
 const FACTOR: f64 = 0.5;
 /// Offset of array `k` from the start of a page, divided by `k`: a store and a load whose
 /// addresses agree in their lower 12 bits would hinder each other.
@@ -27,11 +26,9 @@ const SHIFT_BYTES: usize = 1344;
 /// Access pattern of a loop; the bytes counted are those the loop asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
-    /// `sum += b[i]`
     Read,
-    /// `a[i] = b[i]`
     Copy,
-    /// `a[i] = b[i]` by stores that pass the caches by.
+    /// `a[i] = b[i]` with non-temporal stores.
     CopyStreaming,
     /// `a[i] = b[i] + factor * c[i]` in f64
     Triad,
@@ -58,20 +55,17 @@ impl Operation {
     }
 }
 
-/// The arrays of one thread and where it is in them.
+/// The arrays of one thread and the position in them.
 ///
-/// `arrays` are `a`, `b`, `c`; those an operation does not use are not there.
+/// `arrays` are `a`, `b`, `c`, without those that the operation does not use.
 struct Place {
     a: *mut u8,
     b: *const u8,
     c: *const u8,
-    /// Bytes of each array.
     bytes: usize,
-    /// Offset of the next block in each.
     at: usize,
 }
 
-/// One loop of one instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mover {
     pub operation: Operation,
@@ -91,7 +85,7 @@ impl Mover {
         Self::all(operation).pop()
     }
 
-    /// Narrow ones first.
+    /// Narrow registers first.
     fn all(operation: Operation) -> Vec<Self> {
         #[cfg(target_arch = "x86_64")]
         return x86::movers(operation);
@@ -110,18 +104,16 @@ impl Mover {
     }
 }
 
-/// A mover and which part of its thread's memory it goes over.
 pub(super) struct Moving {
     mover: Mover,
-    /// Bytes of each array.
     bytes: usize,
-    /// Blocks to go over before a visit, which evict another working set from the caches.
+    /// Blocks to process before a visit, to evict another working set from the caches.
     before: u64,
-    /// Offset of the next block. Each time from the start, and what lies there would still be in a cache.
+    /// Offset of the next block. If each visit started at 0, that data would still be in a cache.
     at: usize,
     /// Offset of the arrays in the memory: the start of a large page.
     offset: usize,
-    /// Number of visits, times 2^64 by the golden ratio.
+    /// Number of visits, times 2^64 divided by the golden ratio.
     visits: u64,
 }
 
@@ -165,9 +157,8 @@ impl Moving {
         self.run(memory, self.before);
     }
 
-    /// Not all pages are alike: of a virtual machine's large pages, its host may have made up some of
-    /// small ones, over which a second-level cache was up to a fifth slower for as long as they were
-    /// used.
+    /// Not all pages are alike: the host of a virtual machine may back some of its large pages with small ones.
+    /// A second-level cache was up to a fifth slower over those for as long as they were used.
     fn go_on(&mut self, memory: &mut Memory) {
         let left = memory.bytes().len().saturating_sub(self.memory_bytes());
         let places = (left / LARGE_PAGE_BYTES + 1) as u128;
@@ -195,7 +186,6 @@ impl Moving {
     /// Goes over the next `blocks` blocks.
     ///
     /// # Panics
-    ///
     /// If the memory has less than [`Moving::memory_bytes`].
     pub fn run(&mut self, memory: &mut Memory, blocks: u64) -> u64 {
         if blocks == 0 {
@@ -221,7 +211,6 @@ impl Moving {
         sum
     }
 
-    /// Offset of array `k` from the first one.
     fn start(&self, array: usize) -> usize {
         array * (self.bytes.next_multiple_of(4096) + SHIFT_BYTES)
     }

@@ -15,7 +15,7 @@ use trueno_trust::{Distrust, check_file, check_folder};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CeilingCache {
     file: PathBuf,
-    /// In the cache folder, where it was found and not named.
+    /// True for the file in the cache folder, false for one that the user named.
     is_found: bool,
 }
 
@@ -29,7 +29,7 @@ pub enum CacheError {
         /// The file that is not there.
         file: PathBuf,
     },
-    /// They were measured elsewhere, or otherwise.
+    /// They were measured on another machine or in another way.
     #[error("{}: the saved ceilings are stale: {what} changed (hint: run `trueno-record peaks` again)", .file.display())]
     Stale {
         /// The file.
@@ -37,7 +37,7 @@ pub enum CacheError {
         /// The part that changed.
         what: &'static str,
     },
-    /// The file cannot be read or is none of these.
+    /// The file cannot be read or has no ceilings.
     #[error("{}: cannot read the saved ceilings: {problem} (hint: run `trueno-record peaks` again)", .file.display())]
     Unreadable {
         /// The file.
@@ -50,10 +50,10 @@ pub enum CacheError {
     Distrusted {
         /// The file.
         file: PathBuf,
-        /// Whose hand is in it.
+        /// Who could have written it.
         distrust: Distrust,
     },
-    /// There is no folder to keep them in.
+    /// There is no cache folder.
     #[error("no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path")]
     NoFolder,
 }
@@ -162,7 +162,6 @@ pub(super) fn cache_folder() -> Result<PathBuf, CacheError> {
     Ok(cache.join("trueno-record"))
 }
 
-/// Reads a file that the user named.
 fn read(file: &Path) -> Result<Vec<u8>, CacheError> {
     regular_file::read(file).map_err(|error| {
         let file = file.to_owned();
@@ -176,7 +175,7 @@ fn read(file: &Path) -> Result<Vec<u8>, CacheError> {
     })
 }
 
-/// Reads a file of the cache folder, if nobody but the user and root could have put it there.
+/// Reads a file of the cache folder, if only the user and root could have put it there.
 pub(super) fn read_found(file: &Path) -> Result<Vec<u8>, CacheError> {
     if let Err(error) = fs::symlink_metadata(file)
         && error.kind() == io::ErrorKind::NotFound
@@ -191,7 +190,7 @@ pub(super) fn read_found(file: &Path) -> Result<Vec<u8>, CacheError> {
     read(file)
 }
 
-/// Writes a file of the cache folder, if nobody but the user and root can write there.
+/// Writes a file of the cache folder, if only the user and root can write there.
 pub(super) fn replace_found(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
     let folder = file.parent().unwrap_or(Path::new("/"));
     let fail = |action, source: io::Error| Error::Io {
@@ -204,7 +203,7 @@ pub(super) fn replace_found(file: &Path, value: &impl serde::Serialize) -> Resul
     replace(file, value)
 }
 
-/// Writes a value as JSON, in place of what was in the file; whoever reads at the same time sees one or the other.
+/// Replaces a file by a value as JSON. Concurrent readers see either the old or the new content.
 fn replace(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
     let fail = |action| {
         move |source: io::Error| Error::Io {

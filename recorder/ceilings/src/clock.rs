@@ -22,7 +22,6 @@ pub struct CoreClock {
 }
 
 impl CoreClock {
-    /// Reads the system's figures; nothing is measured.
     pub(super) fn here() -> Self {
         Self::said(Path::new("/sys/devices/system/cpu/cpu0/cpufreq"))
     }
@@ -51,20 +50,18 @@ pub fn measure(effort: &Effort) -> Option<f64> {
     reached(&found)
 }
 
-/// The clock that such repetitions of [`Chain`] show.
+/// The clock rate that repetitions of [`Chain`] show.
 pub(super) fn reached(found: &Found) -> Option<f64> {
     let is_known = cfg!(any(target_arch = "x86_64", target_arch = "aarch64"));
     let reached = found.repeated()?.reached;
     is_known.then_some(whole(reached))
 }
 
-/// Additions that need each other.
 #[derive(Default)]
 pub(super) struct Chain {
     sum: u64,
 }
 
-/// Additions of a round.
 const ADDITIONS: u64 = 64;
 
 impl Work for Chain {
@@ -79,8 +76,8 @@ impl Work for Chain {
     }
 }
 
-/// Adds `term` 64 times a round. Registers, not a constant: some processors add small constants
-/// while they rename registers, which takes no cycle.
+/// Adds `term` 64 times per round. The term is in a register because some processors execute additions of small
+/// constants in the renamer, which takes no cycle.
 #[cfg(target_arch = "x86_64")]
 fn chain(mut sum: u64, term: u64, rounds: u64) -> u64 {
     // SAFETY: registers only.
@@ -122,7 +119,7 @@ fn chain(mut sum: u64, term: u64, rounds: u64) -> u64 {
     sum
 }
 
-/// No cycles are known of it; the result is not used.
+/// How many cycles this takes is unknown; the result is not used.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn chain(sum: u64, term: u64, rounds: u64) -> u64 {
     sum.wrapping_add(term.wrapping_mul(ADDITIONS * rounds))

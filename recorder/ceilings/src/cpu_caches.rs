@@ -21,7 +21,6 @@ pub struct CpuCache {
     pub shared_by: u32,
 }
 
-/// Array sizes that measure one level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WorkingSet {
     /// Column `level`.
@@ -32,7 +31,7 @@ pub(super) struct WorkingSet {
     pub before: u64,
 }
 
-/// The data caches of the first processor, from the smallest level on. Empty: not known.
+/// Data caches of the first processor, from the lowest level up. Empty if unknown.
 pub(super) fn caches() -> Vec<CpuCache> {
     from(Path::new("/sys/devices/system/cpu/cpu0/cache"))
 }
@@ -64,7 +63,7 @@ fn from(folder: &Path) -> Vec<CpuCache> {
     found.into_values().collect()
 }
 
-/// `48K`, `2M`, `32768K`.
+/// Parses `48K`, `2M`, `32768K`.
 fn size(text: &str) -> Option<u64> {
     let (number, unit) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(number) => (number, &text[number.len()..]),
@@ -80,7 +79,7 @@ fn size(text: &str) -> Option<u64> {
     (bytes > 0).then_some(bytes)
 }
 
-/// `0-3,8`.
+/// Parses `0-3,8`.
 pub(super) fn numbers(list: &str) -> Vec<u32> {
     let mut all = Vec::new();
     for part in list.trim().split(',') {
@@ -94,11 +93,11 @@ pub(super) fn numbers(list: &str) -> Vec<u32> {
     all
 }
 
-/// Gives the working sets of each thread where `threads` of them run on `processors`.
+/// The working sets of each thread if `threads` of them run on `processors`.
 ///
-/// The first level: half of the thread's share. Each other one: all levels below and half of the
-/// share, so that little is left in a lower level, whether the level keeps copies of it or not.
-/// Memory: [`memory_bytes`], of all threads together.
+/// First level: half of the thread's share. Other cache levels: all levels below plus half of the share, so that
+/// little remains in a lower level, whether or not the level keeps copies of it. Memory: [`memory_bytes`] for all
+/// threads together.
 pub(super) fn working_sets(caches: &[CpuCache], threads: u32, processors: u32) -> Vec<WorkingSet> {
     const NAMES: [&str; 3] = ["L1", "L2", "L3"];
     let mut sets = Vec::new();
@@ -213,7 +212,7 @@ mod tests {
     }
 
     proptest! {
-        /// A set is larger than what lies below its level, and together they fit into it.
+        /// A set is larger than the levels below its own, and together they fit into their level.
         #[test]
         fn sets_lie_in_their_level(
             sizes in prop::collection::vec(12u32..22, 1..4),

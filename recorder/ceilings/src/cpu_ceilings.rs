@@ -23,7 +23,6 @@ pub struct CpuCeilings {
 }
 
 impl CpuCeilings {
-    /// Entries of `values` in `run.json`.
     pub(crate) fn values(&self) -> Vec<(String, String)> {
         let (count, at) = (self.ceilings.len(), utc(self.measured_at_s.cast_signed()));
         let mut values = vec![("peaks", format!("{count} ceilings, measured {at}"))];

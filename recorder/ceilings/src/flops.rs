@@ -16,17 +16,14 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-/// Most bytes the accumulators of a loop take.
 const ACCUMULATOR_BYTES: usize = 16 * 64;
-/// Bytes of one operand.
 const OPERAND_BYTES: usize = 64;
 
-/// Element type of a loop's lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lanes {
     F32,
     F64,
-    /// Products of bytes, summed by four into 32 bits.
+    /// Products of bytes, summed in fours into 32 bits.
     I8,
 }
 
@@ -39,7 +36,6 @@ impl Lanes {
         }
     }
 
-    /// Bytes of an accumulator's lane.
     const fn bytes(self) -> usize {
         match self {
             Self::F64 => 8,
@@ -47,7 +43,7 @@ impl Lanes {
         }
     }
 
-    /// Operations on one lane by one step: a multiplication and an addition, or four of each.
+    /// Operations per lane and step: a multiplication and an addition, or four of each.
     const fn operations(self) -> usize {
         match self {
             Self::F32 | Self::F64 => 2,
@@ -56,7 +52,6 @@ impl Lanes {
     }
 }
 
-/// One loop of one instruction set.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Loop {
     /// Column `level`.
@@ -64,10 +59,8 @@ pub(super) struct Loop {
     /// Column `operation`.
     pub operation: &'static str,
     pub lanes: Lanes,
-    /// Bytes of a register as far as it is used.
     width_bytes: usize,
     accumulators: usize,
-    /// True if this processor has the instructions.
     is_there: fn() -> bool,
     /// Runs `rounds` rounds of [`STEPS`] on every accumulator.
     ///
@@ -76,7 +69,6 @@ pub(super) struct Loop {
     run: unsafe fn(accumulators: *mut u8, operands: *const u8, rounds: u64),
 }
 
-/// Steps on every accumulator in a round.
 const STEPS: usize = 2;
 
 impl Loop {
@@ -98,7 +90,7 @@ impl Loop {
     }
 }
 
-/// Operands of a loop. A value stays finite for ever: `x * 0.5 + 1` tends to 2.
+/// Operands of a loop. Values stay finite for ever: `x * 0.5 + 1` tends to 2.
 #[repr(C, align(64))]
 pub(super) struct Registers {
     accumulators: [u8; ACCUMULATOR_BYTES],

@@ -115,7 +115,6 @@ pub struct GpuCeilings {
 }
 
 impl GpuCeilings {
-    /// A line that names them.
     fn summary(&self) -> String {
         let (count, gpu, at) = (
             self.ceilings.len(),
@@ -161,7 +160,7 @@ impl GpuCeilings {
     }
 }
 
-/// Under the device's number in this process: in `run.json` as `peaks.gpu:<number>`.
+/// Stored in `run.json` as `peaks.gpu:<number>`, with the device's number in this process.
 impl CeilingSource for GpuCeilings {
     fn recorded(&self) -> RecordedCeilings {
         self.recorded_as(self.gpu.number)

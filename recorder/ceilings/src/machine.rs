@@ -6,7 +6,7 @@ use super::cpu_caches::{self, CpuCache};
 use super::flops::Loop;
 use trueno_format::host;
 
-/// Raised when the loops or what is made of their times change.
+/// Raised when the loops, or the calculation from their times, change.
 const CODE_VERSION: u32 = 3;
 
 /// Everything that ceilings depend on. Cached ceilings of any other key are stale.

@@ -102,7 +102,7 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> CpuCe
     }
 }
 
-/// Memory for each thread, as much as the rows need; rows that ask for more than there is fail.
+/// Memory for each thread, sized for the rows. Rows that need more than there is fail.
 fn memories(rows: &mut [Row]) -> Vec<Memory> {
     let mut memories = Vec::new();
     let threads = rows.iter().map(|row| row.step.threads).max().unwrap_or(1);
@@ -137,12 +137,10 @@ fn memories(rows: &mut [Row]) -> Vec<Memory> {
     memories
 }
 
-/// A step and how far it has come.
 struct Row {
     step: Step,
     visited: Visited,
     found: Found,
-    /// Reason for which there will be no more of it.
     failed: Option<String>,
 }
 
@@ -180,7 +178,7 @@ mod tests {
     use trueno_format::CeilingKind;
     use trueno_format::Source;
 
-    /// No figure is compared with another one: that could fail on a busy machine.
+    /// Figures are not compared with each other: that could fail on a busy machine.
     #[test]
     fn everything_planned_is_measured_and_finite() {
         let effort = Effort {

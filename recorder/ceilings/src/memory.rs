@@ -7,12 +7,11 @@ use std::ptr::NonNull;
 /// A large page of x86-64 and, with small pages of 4 KiB, of aarch64.
 pub(super) const LARGE_PAGE_BYTES: usize = 2 << 20;
 
-/// An anonymous mapping, of which whole large pages are used: in a cache that goes by physical
-/// addresses, small pages would lie where chance puts them, and may push each other out.
+/// An anonymous mapping, used in whole large pages: in a physically indexed cache, small pages would lie at random
+/// and might evict each other.
 pub(super) struct Memory {
     mapped: NonNull<u8>,
     mapped_bytes: usize,
-    /// Offset of the first large page.
     offset: usize,
     bytes: usize,
 }
@@ -79,8 +78,8 @@ impl Drop for Memory {
     }
 }
 
-/// Memory that one thread, and that all together, may take for measurements: a quarter of what the system, or the control group
-/// of the program, has left. `None`: neither says.
+/// Limit on the memory that measurements use, for one thread and for all together: a quarter of what the system, or
+/// the program's control group, has left. `None` if neither reports it.
 pub(super) fn allowed_bytes() -> Option<u64> {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
     let left = meminfo.as_deref().and_then(available_bytes);

@@ -11,7 +11,6 @@ use super::threads::Work;
 use trueno_format::Source;
 use trueno_format::{Ceiling, CeilingKind};
 
-/// One thing to measure.
 pub(super) struct Step {
     pub threads: u32,
     what: What,

@@ -20,9 +20,8 @@ pub struct Effort {
 }
 
 impl Default for Effort {
-    /// 240 repetitions of 0.2 ms at 30 moments, at most 8 s. Short ones, since the best is kept: the
-    /// longer one is, the more likely something else runs in between. 46 ceilings take four to
-    /// eight seconds.
+    /// 240 repetitions of 0.2 ms at 30 moments, at most 8 s. They are short because the best is kept: the
+    /// longer one is, the more likely something else runs in between. 46 ceilings take four to eight seconds.
     fn default() -> Self {
         Self {
             repetitions: 240,
@@ -33,28 +32,24 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// Repetitions at one moment.
     pub(super) fn at_once(&self) -> u32 {
         self.repetitions.clamp(1, 8)
     }
 
-    /// Moments that give the repetitions.
     pub(super) fn moments(&self) -> usize {
         self.repetitions.max(1).div_ceil(self.at_once()) as usize
     }
 }
 
-/// Rates of one ceiling, moment by moment.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
     rates: Vec<f64>,
-    /// The best of each moment.
     bests: Vec<f64>,
 }
 
-/// Moments that must reach a rate for it to count: nobody can rely on a rate reached once only.
+/// Number of moments that must reach a rate: nobody can rely on a rate that was reached only once.
 pub(super) const MOMENTS: usize = 3;
-/// It is settled if no moment was faster by more than this share.
+/// The ceiling is settled if no moment was faster by more than this share.
 const NEAR: f64 = 0.03;
 
 impl Found {
@@ -68,7 +63,7 @@ impl Found {
         self.bests.len()
     }
 
-    /// The best, and the rate that [`MOMENTS`] moments reached; of fewer moments the best.
+    /// The best rate, and the rate that [`MOMENTS`] moments reached; with fewer moments, the best.
     fn best_and_reached(&self) -> Option<(f64, f64)> {
         let mut sorted = self.bests.clone();
         sorted.sort_by(|a, b| b.total_cmp(a));
@@ -107,7 +102,6 @@ impl Found {
     }
 }
 
-/// Summary of repetitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Repeated {
     /// The rate that [`MOMENTS`] moments reached: the ceiling.
@@ -134,17 +128,16 @@ impl Repeated {
     }
 }
 
-/// A rate in whole units: a text of it is short and gives the same number when it is read.
+/// Rounds a rate to whole units, so that its text is short and parses to the same number.
 pub(super) fn whole(rate: f64) -> f64 {
     rate.round().max(1.0)
 }
 
-/// A share to a millionth, for the same reason.
+/// Rounds a share to millionths, for the same reason.
 pub(super) fn millionths(share: f64) -> f64 {
     (share * 1e6).round() / 1e6
 }
 
-/// Between two values, linearly.
 fn quantile(sorted: &[f64], at: f64) -> f64 {
     let place = at * (sorted.len() - 1) as f64;
     let (low, high) = (place.floor() as usize, place.ceil() as usize);
@@ -179,7 +172,7 @@ mod tests {
         assert!(!one.is_settled, "one moment settles nothing");
     }
 
-    /// A rate that was come near to once or twice may have been chance.
+    /// A rate that was approached only once or twice may have been chance.
     #[test]
     fn a_rate_counts_when_several_moments_reached_it() {
         for (moments, reached, is_settled) in [
@@ -232,7 +225,6 @@ mod tests {
             prop_assert!((millionths(share) - share).abs() <= 1e-6);
         }
 
-        /// Counted again, one by one.
         #[test]
         fn the_median_lies_in_the_middle_and_three_moments_reach_the_ceiling(
             moments in prop::collection::vec(prop::collection::vec(0.1f64..1e12, 1..4), 1..30),

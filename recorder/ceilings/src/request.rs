@@ -7,11 +7,11 @@ use super::{CacheError, CeilingCache, CpuCeilings, Effort, Machine, Progress, me
 /// Choice of ceilings for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CeilingRequest {
-    /// Those kept for this machine; without them none. Reads one file.
+    /// Those cached for this machine, or none. Reads one file.
     Cached,
-    /// Those kept for this machine, else new ones, which are kept. May take seconds.
+    /// Those cached for this machine, or else new ones, which are then cached. May take seconds.
     CachedOrMeasured,
-    /// New ones, which are kept. Takes seconds.
+    /// New ones, which are then cached. Takes seconds.
     Measured,
 }
 
@@ -29,7 +29,7 @@ impl CeilingRequest {
         Telling { request, tell }
     }
 
-    /// The ceilings asked for; measured before the run begins.
+    /// The requested ceilings; they are measured before the run begins.
     fn ceilings(self, tell: fn(Progress<'_>)) -> Result<CpuCeilings, CacheError> {
         let machine = Machine::here();
         let cache = CeilingCache::for_user(&machine);

@@ -11,21 +11,18 @@ use std::time::{Duration, Instant};
 
 use super::memory::Memory;
 
-/// Work that one thread repeats.
 pub(super) trait Work: Send {
-    /// Before each visit, on the thread that will run it.
+    /// Called before each visit, on the thread that will run it.
     fn prepare(&mut self, _memory: &mut Memory) {}
 
-    /// Gives a round's amount: bytes, operations.
+    /// Amount of one round: bytes or operations.
     fn amount(&self) -> u64;
 
     fn run(&mut self, memory: &mut Memory, rounds: u64);
 }
 
-/// The works of one thing to measure, a thread each, and what is known of it so far.
 pub(super) struct Visited {
     works: Vec<Box<dyn Work>>,
-    /// Number of rounds that last long enough.
     rounds: u64,
 }
 
@@ -35,8 +32,7 @@ impl Visited {
     }
 }
 
-/// Threads that wait for work, each with memory that it has touched first. Those that a work does
-/// not need sleep.
+/// Threads that wait for work, each with memory that it touched first. Threads that are not needed sleep.
 pub(super) struct Team {
     members: Vec<Member>,
 }
@@ -148,7 +144,6 @@ impl Drop for Team {
     }
 }
 
-/// Body of a thread in a team of `all`.
 fn serve(
     mut memory: Memory,
     number: usize,
@@ -187,19 +182,18 @@ fn serve(
 struct Shared {
     threads: usize,
     times: Mutex<Vec<Option<(Instant, Instant)>>>,
-    /// Arrivals at all meetings so far.
     arrived: AtomicUsize,
     given_up: AtomicBool,
     rates: Mutex<Vec<f64>>,
 }
 
-/// Number of times a number of rounds is tried before it is taken to last long enough.
+/// Number of tries for each number of rounds; the shortest time of them counts.
 const TRIES: usize = 3;
 
 /// Limit on the rounds: the search ends there even if a round took no time.
 const MAX_ROUNDS: u64 = 1 << 50;
 
-/// One thread's part of a visit; `None` if another one is missing.
+/// One thread's part of a visit; `None` if another thread has given up.
 fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()> {
     let shared = Arc::clone(&order.shared);
     let mut meeting = Meeting {
@@ -231,11 +225,9 @@ fn repeat(order: &mut Order, memory: &mut Memory, rounds: &mut u64) -> Option<()
     Some(())
 }
 
-/// Seconds that a repetition took.
 struct Spent {
     /// Time from the first start to the last end.
     together: f64,
-    /// Time of the thread that was fastest.
     shortest: f64,
 }
 
@@ -261,14 +253,14 @@ fn once(
     })
 }
 
-/// Spinning barrier of all threads: to wake up from sleep takes longer than a round.
+/// Spinning barrier of all threads, because waking up from sleep takes longer than a round.
 struct Meeting<'s> {
     shared: &'s Shared,
     count: usize,
 }
 
 impl Meeting<'_> {
-    /// `None`: a thread has given up.
+    /// `None` if a thread has given up.
     fn wait(&mut self) -> Option<()> {
         let Shared {
             threads,
@@ -296,7 +288,7 @@ impl Meeting<'_> {
     }
 }
 
-/// A thread that panics never comes to a meeting: the others are told.
+/// On drop, tells the other threads that this one panicked and will not reach the barrier.
 struct Present(Arc<Shared>);
 
 impl Drop for Present {
@@ -311,7 +303,6 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The processors this thread may run on.
 pub(super) fn processors() -> Vec<usize> {
     // SAFETY: all zeros is an empty set; the call fills it.
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -326,7 +317,7 @@ pub(super) fn processors() -> Vec<usize> {
         .collect()
 }
 
-/// Refused, the thread runs where it is put.
+/// If the system refuses, the thread runs wherever it is scheduled.
 fn stay_on(processors: &[usize]) {
     // SAFETY: all zeros is an empty set; the numbers came from such a set.
     unsafe {

@@ -8,7 +8,6 @@ use trueno_processes::{Status, age, arguments};
 
 use crate::Failure;
 
-/// A process to attach to.
 #[derive(Debug)]
 pub struct Process {
     pub id: i32,
@@ -18,7 +17,6 @@ pub struct Process {
     pub is_stopped: bool,
 }
 
-/// Way in which a process is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Means {
     Tracing,
@@ -26,7 +24,7 @@ pub enum Means {
 }
 
 impl Process {
-    /// Finds it, if it is one that can be recorded by somebody who may.
+    /// Finds a process, if it can be recorded and the caller has permission.
     pub fn find(id: i32, means: Means) -> Result<Self, Failure> {
         let refused = |text: String| Failure::NotStarted(format!("{text}; nothing was recorded"));
         let Ok(status) = Status::of(id) else {
@@ -75,7 +73,7 @@ impl Process {
         }
     }
 
-    /// Time of its life that is not recorded, for people. The system counts it in hundredths of a second.
+    /// How much of the process's life is not recorded, as text. The system counts it in hundredths of a second.
     pub fn recorded_from(&self) -> String {
         match age(self.id) {
             Some(age) => format!("{:.2} s after the process began", age.as_secs_f64()),
@@ -83,7 +81,6 @@ impl Process {
         }
     }
 
-    /// Reason why the system refused to attach to it.
     pub fn refused(&self, means: Means, error: &io::Error) -> Failure {
         let (id, name) = (self.id, &self.name);
         let status = match Status::of(id) {
@@ -126,7 +123,7 @@ impl Process {
         Failure::NotMeasurable(format!("{reason}; nothing was recorded"))
     }
 
-    /// As [`Process::refused`]. `None`: not because it is another user's.
+    /// Like [`Process::refused`], but `None` if the reason is not that the process is another user's.
     pub fn refused_user(&self, error: &io::Error) -> Option<Failure> {
         let (id, name) = (self.id, &self.name);
         let theirs = Status::of(id).ok()?.user;
@@ -171,7 +168,6 @@ fn traced_already(id: i32, status: &Status) -> String {
     )
 }
 
-/// Name of a user, or the number.
 fn user(number: u32) -> String {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = users.lines().find_map(|line| {

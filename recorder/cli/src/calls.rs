@@ -9,7 +9,7 @@ use crate::head::{Output, head, not_begun};
 use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
 
-/// Records system calls of a program or process. Gives the exit code.
+/// Records system calls of a program or process. Returns the exit code.
 pub fn run(
     subject: Subject<'_>,
     calls: &Calls,
@@ -62,7 +62,7 @@ pub fn run(
     }
 }
 
-/// Says what was recorded, waits for the program's end, and gives the exit code.
+/// Prints what was recorded, waits for the program's end, and returns the exit code.
 fn end(
     traced: Traced,
     part: &Part,
@@ -89,7 +89,7 @@ fn end(
     status.map_or(0, signals::end_as)
 }
 
-/// The process cannot be traced. A child goes on unrecorded.
+/// Reports that the process cannot be traced. A child goes on unrecorded.
 fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Failure> {
     let problem = match error {
         Error::NotAttached { error, .. } => {
@@ -107,7 +107,6 @@ fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Fa
     }
 }
 
-/// The program did not begin, so there is no run.
 fn not_started(error: Error, output: &Output) -> Failure {
     match error {
         Error::NotStarted { program, error } => {

@@ -2,19 +2,16 @@
 
 use trueno_cupti::driver::{self, Listed};
 
-/// The driver's own facts.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Driver {
-    /// File it was loaded from.
     pub path: Option<String>,
     /// 13000 is 13.0.
     pub version: Option<u32>,
     pub devices: Vec<Listed>,
-    /// Reason why there is none, or it does not work.
     pub problem: Option<String>,
 }
 
-/// Asks the driver. It is started, in this process, and no context is made.
+/// Queries the driver. This initializes it in this process, but creates no context.
 pub fn ask() -> Driver {
     let found = match driver::Driver::find() {
         Ok(found) => found,

@@ -15,7 +15,6 @@ use trueno_format::run_writer::RunWriter;
 use crate::Failure;
 use crate::run::hint;
 
-/// Facts of a run before its program begins.
 pub fn head(command: &[OsString], process: i32) -> RunJson {
     let words = command
         .iter()
@@ -43,7 +42,7 @@ pub fn head(command: &[OsString], process: i32) -> RunJson {
     }
 }
 
-/// Different for every run of this machine.
+/// Unique among the runs of this machine.
 fn run_id(process: i32) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now_ns = now.map_or(0, |since| since.as_nanos() as u64);
@@ -53,7 +52,7 @@ fn run_id(process: i32) -> String {
     )
 }
 
-/// The run of a program. Its folder is held, so that it is still known when somebody has renamed it.
+/// The run of a program. Its folder is kept open, so that it can still be found after a rename.
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
@@ -61,7 +60,6 @@ pub struct Output {
 }
 
 impl Output {
-    /// A run that will be at `path`.
     pub fn new(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
@@ -69,7 +67,7 @@ impl Output {
         }
     }
 
-    /// Makes the run; rows that wait survive the death of this process.
+    /// Creates the run. Rows that wait to be written survive the death of this process.
     pub fn create(&self, head: RunJson) -> Result<RunWriter, trueno_format::Error> {
         let run = RunWriter::create_surviving(&self.path, head)?;
         // Made once.
@@ -77,13 +75,12 @@ impl Output {
         Ok(run)
     }
 
-    /// Where the run is now.
     pub fn path(&self) -> PathBuf {
         let folder = self.folder.get();
         folder.map_or_else(|| self.path.clone(), |folder| path_of(folder, &self.path))
     }
 
-    /// Removes the run, if it was made: its program did not begin.
+    /// Removes the run, if it exists, because its program did not start.
     pub fn remove(&self) {
         if let Some(folder) = self.folder.get() {
             let _ = folder.remove(Some(RUN_JSON));
@@ -91,7 +88,7 @@ impl Output {
     }
 }
 
-/// The path of a folder: as it was given, unless somebody has renamed the folder.
+/// Path of a folder: the given one, unless the folder has been renamed.
 pub fn path_of(folder: &Folder, given: &Path) -> PathBuf {
     if folder.is_at(given) {
         given.to_owned()
@@ -100,7 +97,6 @@ pub fn path_of(folder: &Folder, given: &Path) -> PathBuf {
     }
 }
 
-/// The program did not begin.
 pub fn not_begun(program: &OsStr, error: &io::Error) -> Failure {
     let hint = hint(error, program);
     let shown = program.display();

@@ -9,8 +9,8 @@ use crate::subject::{end_before_begin, say_end};
 use crate::window::{Window, shown};
 use crate::{Failure, libraries, say, signals};
 
-/// Runs a program and records calls of BLAS and LAPACK, and one in so many bytes of allocations (0: none). Gives the
-/// exit code.
+/// Runs a program and records its calls of BLAS and LAPACK, and one allocation in this many bytes (0: none).
+/// Returns the exit code.
 pub fn run(
     command: &[OsString],
     (calls, mean_bytes): (bool, u64),

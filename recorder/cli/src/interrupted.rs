@@ -13,15 +13,15 @@ const SIGNALS: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// The folder that goes when the process is interrupted; while this is held, an interrupt waits.
+/// The folder to remove when the process is interrupted. While the guard lives, interrupts wait.
 pub fn hold() -> MutexGuard<'static, Option<PathBuf>> {
     FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Interrupts of this thread, and of those it starts from now on, are taken by one of their own.
+/// Starts a thread that handles interrupts of this thread and of threads started from now on.
 ///
-/// A job in the background of a script is started with interrupts ignored: that stays so. Where no
-/// thread can be had they end the process at once, as ever, and the next call finds the folder.
+/// Jobs in the background of a script are started with interrupts ignored; those stay ignored. If the thread cannot
+/// be started, interrupts end the process at once, as by default, and the next call cleans up the folder.
 pub fn watch() {
     static WATCHED: Once = Once::new();
     WATCHED.call_once(|| {
@@ -60,7 +60,7 @@ fn wait(set: &libc::sigset_t) -> c_int {
     signal
 }
 
-/// Ends the process as the signal would have, once the folder is gone.
+/// Removes the folder, then ends the process as the signal would have.
 fn end_by(signal: c_int) {
     let folder = hold();
     if let Some(folder) = &*folder {

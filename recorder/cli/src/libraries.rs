@@ -12,7 +12,6 @@ use trueno_cupti::library::{Candidate, Places, Usable, candidates, first_usable,
 use trueno_cupti::walk::Sizes;
 use trueno_trust::{Distrust, check_file, check_shipped};
 
-/// The library that CUDA and NVTX load.
 pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
     ours(
         given,
@@ -22,7 +21,7 @@ pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
     )
 }
 
-/// The library that the loader puts before others.
+/// The library for `LD_PRELOAD`.
 pub fn interpose() -> Result<PathBuf, String> {
     ours(
         None,
@@ -32,10 +31,9 @@ pub fn interpose() -> Result<PathBuf, String> {
     )
 }
 
-/// Variable that names it.
 const INTERPOSE_VARIABLE: &str = "TRUENO_INTERPOSE_LIBRARY";
 
-/// A library of ours: as given, as the environment says, else beside this command.
+/// Finds one of our libraries: the given one, else the one in the environment, else the one beside this command.
 fn ours(
     given: Option<&Path>,
     variable: &str,
@@ -92,23 +90,20 @@ fn ours(
     Ok(found)
 }
 
-/// A CUPTI that can be used.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Found {
     pub path: String,
     pub version: u32,
 }
 
-/// The action that failed.
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Search {
     pub found: Option<Found>,
-    /// Each with the reason why not.
     pub passed_over: Vec<String>,
 }
 
-/// Looks for CUPTI as the recorded program will, and in the packages of the Python that will run. Gives the sizes of its
-/// records, too.
+/// Looks for CUPTI where the recorded program will, and in the packages of its Python. Also returns the sizes of
+/// its records.
 pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Sizes) {
     let mut places = Places::here();
     if let Some(path) = chosen {
@@ -141,7 +136,6 @@ pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Sizes) 
     (search, Sizes::from_iter([]))
 }
 
-/// What a child found out about a library.
 #[derive(Debug, Default, serde::Serialize, serde::Deserialize)]
 struct Answer {
     found: Option<Found>,
@@ -149,7 +143,7 @@ struct Answer {
     sizes: Vec<(u32, usize)>,
 }
 
-/// Opens a library in a process of its own: some versions end the process when they are called without a driver.
+/// Opens a library in a child process, because some versions end the process when they are called without a driver.
 fn ask(candidate: Candidate) -> Result<Answer, String> {
     let (mut reader, writer) = std::io::pipe().map_err(|error| error.to_string())?;
     // SAFETY: this command has one thread; the child writes its answer and ends.
@@ -199,7 +193,7 @@ fn ask(candidate: Candidate) -> Result<Answer, String> {
     }
 }
 
-/// The interpreter of a program: itself, or what its first line names.
+/// The Python that runs a program: the program itself, or the one named in its first line.
 fn python_of(program: &OsStr) -> Option<PathBuf> {
     let is_python = |path: &Path| {
         path.file_name()
@@ -228,7 +222,6 @@ fn python_of(program: &OsStr) -> Option<PathBuf> {
     Some(interpreter.into())
 }
 
-/// Folders where a Python finds packages.
 fn packages(python: &Path) -> Vec<PathBuf> {
     let asked = Command::new(python)
         .args(["-c", "import sys; print('\\n'.join(sys.path))"])

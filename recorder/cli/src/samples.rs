@@ -11,8 +11,8 @@ use crate::head::{Output, head, not_begun};
 use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
 
-/// Samples a program or process: the run is named for `program`, the command itself or one that it runs. Gives the exit
-/// code.
+/// Samples a program or process. The run is named after `program_of_run`: the command itself, or a program that it
+/// runs. Returns the exit code.
 pub fn run(
     subject: Subject<'_>,
     program_of_run: Option<&[OsString]>,
@@ -84,7 +84,7 @@ fn not_started(error: Error, output: &Output) -> Failure {
     }
 }
 
-/// The process cannot be sampled. A child goes on unrecorded.
+/// Reports that the process cannot be sampled. A child goes on unrecorded.
 fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Failure> {
     let problem = match error {
         Error::NotAttached { error, .. } => {
@@ -108,7 +108,7 @@ fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Fa
     }
 }
 
-/// Says what was recorded, waits for the program's end, and gives the exit code.
+/// Prints what was recorded, waits for the program's end, and returns the exit code.
 fn end(
     sampled: Sampled,
     part: &Part,

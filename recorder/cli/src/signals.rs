@@ -10,11 +10,13 @@ use trueno_tracer::caller_signals;
 static CHILD: AtomicI32 = AtomicI32::new(0);
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 
-/// The terminal sends these to the program as well. Handlers, unlike ignoring, do not pass to it.
+/// Signals that the terminal also sends to the program. We handle them instead of ignoring them, because a child
+/// inherits ignored signals but not handlers.
 const OF_TERMINAL: [c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 const PASSED_ON: [c_int; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
 
-/// Before the program starts. What the caller ignores stays ignored: `nohup trueno-record run …` outlives its terminal.
+/// Call before the program starts. Signals that the caller ignores stay ignored: `nohup trueno-record run …`
+/// outlives its terminal.
 pub fn prepare() {
     for signal in OF_TERMINAL {
         handle(signal, remember);
@@ -24,14 +26,14 @@ pub fn prepare() {
     }
 }
 
-/// Before a process is attached to: the recording ends, and the process goes on.
+/// Call before attaching to a process: signals end the recording, and the process goes on.
 pub fn prepare_attached() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         handle(signal, remember);
     }
 }
 
-/// A program that will start with the signals that the caller of this process set.
+/// A command that starts with the signal dispositions that this process inherited.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     let before = || {
@@ -43,12 +45,11 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// The program that signals are passed on to.
 pub fn child(pid: u32) {
     CHILD.store(pid as i32, Ordering::Release);
 }
 
-/// Waits for the end of the program, whose recording has ended.
+/// Waits for the end of the program after its recording has ended.
 pub fn wait_for(program: i32) -> Option<ExitStatus> {
     let status = trueno_processes::wait_for_child(program).ok();
     child(0);
@@ -68,7 +69,6 @@ fn handle(signal: c_int, by: extern "C" fn(c_int)) {
     }
 }
 
-/// Tells that this process was asked to end.
 pub fn was_asked_to_end() -> bool {
     ASKED_TO_END.load(Ordering::Acquire)
 }
@@ -88,7 +88,7 @@ extern "C" fn pass_on(signal: c_int) {
     }
 }
 
-/// The exit code of a program; one that a signal ended ends this process in the same way.
+/// The exit code of a program. If a signal ended the program, the same signal ends this process.
 pub fn end_as(status: ExitStatus) -> u8 {
     if let Some(code) = status.code() {
         return code as u8;

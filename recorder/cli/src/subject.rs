@@ -11,36 +11,31 @@ use crate::head::{head, not_begun};
 use crate::window::{Window, shown};
 use crate::{Failure, many, say, signals};
 
-/// Program to start, or process that runs.
 #[derive(Debug)]
 pub enum Subject<'a> {
     Program(&'a [OsString]),
     Process(Process),
 }
 
-/// Part of a program that is recorded.
 #[derive(Debug, Default)]
 pub struct Part {
     pub window: Window,
     pub processes: Selection,
 }
 
-/// A process to attach to, and whether it is a child of this one.
 pub struct Target {
     pub process: Process,
     pub is_child: bool,
 }
 
-/// Way to a recording.
 pub enum Way<'a> {
     Start(&'a [OsString]),
     Attach(Target),
-    /// The program ended before the recording began.
     Over(Option<ExitStatus>),
 }
 
 impl<'a> Subject<'a> {
-    /// Waits until the recording begins: a program is started and attached to later if there is a delay.
+    /// Waits until the recording begins. With a delay, a program is started here and attached to afterwards.
     pub fn way(self, window: &Window, means: Means) -> Result<Way<'a>, Failure> {
         match self {
             Self::Program(command) if window.delay.is_none() => {
@@ -91,7 +86,6 @@ fn delayed<'a>(command: &[OsString], window: &Window, means: Means) -> Result<Wa
 }
 
 impl Target {
-    /// Facts of its run.
     pub fn head(&self) -> RunJson {
         let process = &self.process;
         let mut head = head(&process.command, process.id);
@@ -100,7 +94,6 @@ impl Target {
         head
     }
 
-    /// Says since when it is recorded.
     pub fn say_begun(&self) {
         let Process { id, name, .. } = &self.process;
         let from = self.process.recorded_from();
@@ -115,7 +108,7 @@ impl Target {
         }
     }
 
-    /// End of a process whose recording has ended.
+    /// Waits for the exit status of a process whose recording has ended.
     pub fn status(&self, status: Option<ExitStatus>) -> Option<ExitStatus> {
         if !self.is_child {
             return None;
@@ -127,7 +120,6 @@ impl Target {
     }
 }
 
-/// Says that the recording ended before the program.
 pub fn say_end(window: &Window, goes_on: bool) {
     if goes_on {
         let why = window.why();
@@ -135,7 +127,6 @@ pub fn say_end(window: &Window, goes_on: bool) {
     }
 }
 
-/// Says which processes are missing, of so many that are there.
 pub fn say_processes(selection: &Selection, processes: u64, left_out: u64) {
     if let Selection::Named(name) = selection
         && processes == 0
@@ -150,7 +141,7 @@ pub fn say_processes(selection: &Selection, processes: u64, left_out: u64) {
     }
 }
 
-/// Says that nothing was recorded. Gives the exit code.
+/// Prints that nothing was recorded. Returns the exit code.
 pub fn end_before_begin(window: &Window, status: Option<ExitStatus>) -> u8 {
     if window.was_asked_to_end() {
         say("nothing was recorded: stopped before the recording began");

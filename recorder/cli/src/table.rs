@@ -6,7 +6,6 @@ use trueno_ceilings::gpu::GpuCeilings;
 use trueno_ceilings::{CpuCache, CpuCeilings, disagree};
 use trueno_recorder::{Ceiling, CeilingKind};
 
-/// The machine, the ceilings of each kind, the notes.
 pub fn text(peaks: &CpuCeilings) -> String {
     let mut out = String::new();
     // Writing to a text cannot fail.
@@ -15,7 +14,6 @@ pub fn text(peaks: &CpuCeilings) -> String {
     out
 }
 
-/// Likewise of a GPU.
 pub fn gpu_text(peaks: &GpuCeilings) -> String {
     let mut out = String::new();
     // As above.

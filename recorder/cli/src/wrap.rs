@@ -1,11 +1,9 @@
 //! Lines that fit a terminal.
 
-/// Columns of the narrowest terminal.
 const WIDTH: usize = 80;
-/// Indentation of a continued line.
 const INDENT: usize = 4;
 
-/// Breaks lines at spaces; what goes on stands further in. A word that is longer than a line stays whole, so that it can be
+/// Breaks lines at spaces and indents continuation lines. Words longer than a line stay whole, so that they can be
 /// copied.
 pub fn wrapped(text: &str) -> String {
     let mut out = String::new();
@@ -31,7 +29,6 @@ pub fn wrapped(text: &str) -> String {
     out
 }
 
-/// Words of a line and where they begin.
 fn pieces(line: &str) -> impl Iterator<Item = (usize, &str)> {
     let words = line.split(' ').scan(0, |at, word| {
         let here = *at;

@@ -17,7 +17,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// What the program `sh` that is recorded printed.
 fn printed(folder: &Path, words: &[&str]) -> String {
     let done = record(folder, words);
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));

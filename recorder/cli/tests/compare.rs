@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use trueno_recorder::Recorder;
 
-/// A folder with a recorded run, and a program that counts how often it ran and copies that run to where it is told to.
+/// A folder with a recorded run and a program that counts its own runs and copies that run to the given path.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     let rec = Recorder::create(folder.path().join("made.run")).unwrap();

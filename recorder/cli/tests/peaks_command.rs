@@ -8,7 +8,7 @@ use trueno_ceilings::{CeilingRequest, CpuCeilings, Effort, Machine, measure};
 use trueno_recorder::{CeilingKind, Recorder};
 use trueno_testing::{Cell, folder, table};
 
-/// With a cache of its own and as little measuring as there can be.
+/// With a separate cache and as little measuring as possible.
 fn record(cache: &Path, words: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_trueno-record"))
         .args(words.split_whitespace())
@@ -23,7 +23,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// On a machine with a GPU it is measured; on any other it is said that there is none.
+/// Passes on a machine with a GPU, which is then measured, and on one without.
 #[test]
 fn without_a_gpu_one_line_and_exit_code_three() {
     let cache = tempfile::tempdir().unwrap();
@@ -206,7 +206,7 @@ fn a_run_holds_what_was_measured() {
     }
 }
 
-/// A process of its own: the folder of kept ceilings comes from its environment.
+/// Runs in its own process, because the cache folder comes from the environment.
 #[test]
 fn a_run_that_finds_no_ceilings_says_so_and_is_recorded() {
     const RUN: &str = "TRUENO_PEAKS_RUN";

@@ -13,7 +13,7 @@ use trueno_format::run_writer::RunWriter;
 use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 use trueno_testing::{Cell, folder, journal, run_json, table};
 
-/// With a cache of its own and as little measuring as there can be.
+/// With a separate cache and as little measuring as possible.
 fn peaks(run: &Path, words: &[&str]) -> Output {
     let cache = tempfile::tempdir().unwrap();
     Command::new(env!("CARGO_BIN_EXE_trueno-record"))
@@ -30,7 +30,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Two bricks and what the program itself says of ceilings.
 fn recorded(path: &Path, ceilings: &[Ceiling]) {
     let rec = Recorder::create(path).unwrap();
     drop(rec.brick("first"));
@@ -42,7 +41,6 @@ fn recorded(path: &Path, ceilings: &[Ceiling]) {
     rec.finish().unwrap();
 }
 
-/// Every file with its bytes.
 fn files(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut out = BTreeMap::new();
     for entry in fs::read_dir(run).unwrap() {
@@ -56,7 +54,7 @@ fn files(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     out
 }
 
-/// That each byte of each segment stands in the journal, and the counts in `run.json`.
+/// Asserts that the journal covers every byte of each segment, and that the counts in `run.json` are right.
 fn assert_whole(run: &Path) {
     let lines = journal(run);
     let mut counts: BTreeMap<String, (u64, u64, u64)> = BTreeMap::new();
@@ -87,7 +85,6 @@ fn assert_whole(run: &Path) {
     assert_eq!(said, counts);
 }
 
-/// Nothing but the run stands beside it.
 fn assert_alone(run: &Path) {
     let there = fs::read_dir(run.parent().unwrap()).unwrap();
     let names: Vec<_> = there.map(|entry| entry.unwrap().file_name()).collect();
@@ -191,7 +188,7 @@ fn what_is_there_is_replaced_when_that_is_asked_for() {
     }
 }
 
-/// Ceilings of devices alone are no reason to ask, and their segments stay as they are.
+/// Ceilings of devices alone are no reason to ask for confirmation, and their segments stay unchanged.
 #[test]
 fn ceilings_of_devices_stay_where_they_are() {
     let (_folder, path) = folder();
@@ -339,7 +336,7 @@ fn a_recording_that_goes_on_or_was_cut_off_is_refused() {
     assert!(text(&said).contains("was never ended (hint: `trueno-analyze recover` it first)"));
 }
 
-/// A run of an older recorder has no microcode: the rest is compared, and both places say so.
+/// A run of an older recorder has no microcode. The rest is compared, and both outputs mention it.
 #[test]
 fn what_a_run_does_not_say_is_said() {
     let (_folder, path) = folder();
@@ -398,7 +395,7 @@ fn one_at_a_time_and_what_a_stopped_one_left_is_removed() {
     assert_whole(&path);
 }
 
-/// Stopped, or out of room, when the first file was begun: no more than its beginning lies there.
+/// Only a part of the first file was written, because of a kill or a full disk.
 #[test]
 fn what_was_only_begun_is_ours_as_well() {
     let (folder, path) = folder();
@@ -417,7 +414,7 @@ fn what_was_only_begun_is_ours_as_well() {
     assert!(matches!(refused, AttachError::InTheWay(_)), "{refused}");
 }
 
-/// A limit on the size of files stands for a full disk.
+/// A file size limit stands for a full disk.
 #[test]
 fn a_full_disk_leaves_nothing_beside_the_run() {
     use std::os::unix::process::CommandExt;
@@ -475,7 +472,7 @@ fn an_interrupt_leaves_nothing_beside_the_run() {
     assert_eq!(files(&path), before);
 }
 
-/// Between the look and the end, which may be seconds apart.
+/// The run changes between the check and the end, which may be seconds apart.
 #[test]
 fn a_run_that_changes_meanwhile_keeps_its_change() {
     let (_folder, path) = folder();

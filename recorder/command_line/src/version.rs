@@ -1,8 +1,8 @@
 //! The text of `--version`.
 
-/// Version of the package, with the commit where it is known, and a line for each thing that has a version of its own.
+/// Version of the package, with the commit if it is known, and a line for each component with its own version.
 ///
-/// Packagers without git give the commit as `TRUENO_COMMIT` when they build.
+/// Packagers without git set `TRUENO_COMMIT` when they build.
 pub fn long_version(package: &str, more: &[(&str, String)]) -> String {
     text(package, env!("TRUENO_COMMIT"), more)
 }

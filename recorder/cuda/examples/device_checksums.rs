@@ -17,7 +17,6 @@ use trueno_recorder_cuda::checksum::{
 };
 
 const STREAM: StreamHandle = StreamHandle::DEFAULT;
-/// Runs of each check.
 const RUNS: usize = 100;
 
 fn main() -> ExitCode {
@@ -38,7 +37,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the checks; gives the number that failed.
 fn checks(device: &Device) -> Result<u32, DriverError> {
     let rec = Recorder::disabled();
     let checksums = Checksums::new(&rec, device)?;
@@ -141,7 +139,7 @@ fn checks(device: &Device) -> Result<u32, DriverError> {
     Ok(failed)
 }
 
-/// Random bits, and among them those of odd floats.
+/// Random bits, including odd floats.
 fn bits(i: u64) -> u64 {
     let mut z = (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -181,7 +179,6 @@ fn is_as_on_the_host<T: Element>(
     Ok(found == fingerprint(data))
 }
 
-/// Fingerprint of f32, launched by hand.
 fn in_shape(
     context: &Context,
     there: &Buffer,
@@ -211,7 +208,7 @@ fn in_shape(
     }
 }
 
-/// Bytes of a tensor over the time of its kernels, the best of ten.
+/// Bytes of a tensor divided by the time of its kernels, the best of ten.
 fn speeds(context: &Context, checksums: &Checksums) -> Result<Vec<(String, f64)>, DriverError> {
     const BYTES: usize = 1 << 30;
     let there = Buffer::new(context, BYTES)?;

@@ -49,7 +49,7 @@ struct Work {
     kernel_ns: u64,
 }
 
-/// The time of the work, to its very end, in nanoseconds.
+/// Time of the work until its very end, in nanoseconds.
 fn time(
     rec: &Recorder,
     device: &Arc<CudaDevice>,

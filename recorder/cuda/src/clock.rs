@@ -12,14 +12,13 @@ use cudarc::driver::{CudaEvent, result};
 
 use crate::driver;
 
-/// Time of the first anchor: events may lie a little before it.
+/// Time of the first anchor. Not 0, because events may be slightly earlier.
 const ORIGIN_NS: u64 = 1_000_000_000;
 
-/// An event whose time is known, or will be.
 pub(crate) struct Anchor {
     event: CudaEvent,
     time_ns: OnceLock<u64>,
-    /// The anchor before; dropped as soon as the time is known.
+    /// The previous anchor; dropped as soon as the time is known.
     before: Mutex<Option<Arc<Anchor>>>,
 }
 
@@ -66,7 +65,6 @@ impl Anchor {
     }
 }
 
-/// Returns whether the device has reached an event.
 fn is_over(event: &CudaEvent) -> bool {
     // SAFETY: the event exists.
     unsafe { result::event::query(event.cu_event()) }.is_ok()
@@ -74,7 +72,7 @@ fn is_over(event: &CudaEvent) -> bool {
 
 type ElapsedTime = unsafe extern "C" fn(*mut f32, CUevent, CUevent) -> c_int;
 
-/// The driver's own function: which one cudarc calls depends on the version of CUDA that the program chose.
+/// The driver's own function. Which one cudarc calls depends on the CUDA version that the program selected.
 fn elapsed_time() -> Option<ElapsedTime> {
     static FUNCTION: OnceLock<Option<ElapsedTime>> = OnceLock::new();
     *FUNCTION.get_or_init(|| {
@@ -91,14 +89,15 @@ fn distance_ms(from: &CudaEvent, to: &CudaEvent) -> Option<f32> {
     (code == 0).then_some(distance)
 }
 
-/// Resolution of a distance in milliseconds: half a microsecond, or the step of an `f32` there.
+/// Resolution of a distance in milliseconds: half a microsecond, or the step of an `f32` of that size if it is
+/// larger.
 pub(crate) fn resolution_ns(distance_ms: f32) -> u64 {
     let distance = distance_ms.abs();
     let step = distance.next_up() - distance;
     ((f64::from(step) * 1e6).ceil() as u64).max(EVENT_RESOLUTION_NS)
 }
 
-/// Resolution of `cuEventElapsedTime`, by NVIDIA's documentation.
+/// Resolution of `cuEventElapsedTime`, from NVIDIA's documentation.
 pub(crate) const EVENT_RESOLUTION_NS: u64 = 500;
 
 #[cfg(test)]

@@ -19,11 +19,10 @@ use crate::symbols;
 pub struct CudaDevice {
     context: Arc<CudaContext>,
     events: Events,
-    /// Streams by number.
     streams: RwLock<Vec<Arc<CudaStream>>>,
     name: String,
     driver: Option<i32>,
-    /// CUPTI measures in this process: events are left out.
+    /// Set if CUPTI measures in this process: then no events are recorded.
     injected: Option<Injected>,
 }
 

@@ -6,7 +6,7 @@ use crate::driver::DriverError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no driver, or none that will do.
+    /// There is no usable driver.
     #[error(transparent)]
     Driver(#[from] DriverError),
     /// The driver refused a call.
@@ -14,27 +14,27 @@ pub enum Error {
     Call {
         /// The action that failed.
         action: &'static str,
-        /// Problem in the driver's words.
+        /// The driver's error message.
         problem: String,
     },
-    /// A copy to something shorter.
+    /// The destination of a copy is too short.
     #[error("a copy of {from} elements to {to} (expected as many or more)")]
     Length {
-        /// Elements to copy.
+        /// Number of elements to copy.
         from: usize,
-        /// Elements there is room for.
+        /// Number of elements that fit.
         to: usize,
     },
-    /// A text that cannot be given to the driver.
+    /// A text that cannot be passed to the driver.
     #[error("{what}: a null byte in the text")]
     Text {
-        /// The text's name.
+        /// What the text is.
         what: &'static str,
     },
 }
 
 impl Error {
-    /// Says what was tried; for `map_err`.
+    /// For `map_err`: adds the action that failed.
     pub(crate) fn call(action: &'static str) -> impl FnOnce(cudarc::driver::DriverError) -> Self {
         move |error| Self::Call {
             action,
@@ -43,7 +43,6 @@ impl Error {
     }
 }
 
-/// The driver's words for a code.
 pub(crate) fn words(error: &cudarc::driver::DriverError) -> String {
     let code = error.0 as u32;
     match error.error_string() {

@@ -14,16 +14,15 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaStream, DriverError};
 
 use crate::clock::{Anchor, resolution_ns};
 
-/// A new anchor is put after this long, so that distances stay below a second.
+/// A new anchor is recorded after this time, to keep distances below a second.
 const ANCHOR_EVERY: Duration = Duration::from_millis(500);
-/// Anchors that are kept for events which are reached late.
+/// Limit on anchors kept for late events.
 const ANCHORS: usize = 128;
-/// Above this distance a later anchor is looked for.
+/// For distances above this, a later anchor is looked up.
 const FAR_MS: f32 = 1000.0;
-/// Events that wait to be used again.
+/// Limit on events kept for reuse.
 const POOL: usize = 4096;
 
-/// A mark: an event, and the anchor that was the last one when it was put.
 #[derive(Clone)]
 struct Mark {
     event: Arc<CudaEvent>,
@@ -31,7 +30,7 @@ struct Mark {
 }
 
 struct State {
-    /// Anchors in order; never empty.
+    /// In the order of time; never empty.
     anchors: VecDeque<Arc<Anchor>>,
     anchored: Instant,
     marks: HashMap<u64, Mark>,
@@ -39,13 +38,12 @@ struct State {
     pool: Vec<Arc<CudaEvent>>,
 }
 
-/// Marks of one context.
 pub(crate) struct Events {
     context: Arc<CudaContext>,
-    /// Anchors only: nothing of the program goes through it.
+    /// Used for anchors only; no work of the program goes through it.
     stream: Arc<CudaStream>,
     state: Mutex<State>,
-    /// The longest distance of a time that was given out (bits of an `f32`).
+    /// The longest distance among the returned times (bits of an `f32`).
     farthest_ms: AtomicU32,
 }
 
@@ -102,7 +100,6 @@ impl Events {
         Some(time)
     }
 
-    /// The event's time by the last anchor before it.
     fn nearer(&self, event: &CudaEvent, about_ns: u64) -> Option<(u64, f32)> {
         let anchors: Vec<Arc<Anchor>> = self.state().anchors.iter().cloned().collect();
         let before = |anchor: &&Arc<Anchor>| anchor.time_ns().is_some_and(|at| at <= about_ns);
@@ -138,7 +135,6 @@ impl Events {
         Some(time)
     }
 
-    /// The latest anchor; a new one if it is old.
     fn anchor(&self) -> Result<Arc<Anchor>, DriverError> {
         let mut state = self.state();
         let last = state.anchors[state.anchors.len() - 1].clone();
@@ -179,7 +175,7 @@ impl Events {
     }
 }
 
-/// An event with a time; cudarc's own default has none.
+/// An event with timing, which cudarc's default lacks.
 fn timed(context: &Arc<CudaContext>) -> Result<CudaEvent, DriverError> {
     context.new_event(Some(CUevent_flags::CU_EVENT_DEFAULT))
 }

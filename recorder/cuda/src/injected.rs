@@ -7,7 +7,6 @@ use trueno_cupti::library::Library;
 type Push = unsafe extern "C" fn(*const u8, usize);
 type Pop = unsafe extern "C" fn();
 
-/// Its functions for ranges.
 #[derive(Clone, Copy)]
 pub(crate) struct Injected {
     push: Push,

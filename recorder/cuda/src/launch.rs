@@ -9,7 +9,6 @@ use crate::error::Error;
 use crate::module::Kernel;
 use crate::stream::Stream;
 
-/// The program's statements about a launch.
 #[derive(Clone, Copy, Default)]
 struct Stated {
     elements: Option<u64>,
@@ -17,7 +16,7 @@ struct Stated {
     bytes: Option<u64>,
 }
 
-/// An argument as the driver takes it: by address.
+/// A kernel argument, which the driver takes by address.
 enum Argument {
     /// Address of the program's own value.
     Value(*mut c_void),

@@ -16,7 +16,7 @@ pub struct Memory<T> {
     _held: LiveAllocation,
 }
 
-/// Records that memory is given back.
+/// Records the free on drop.
 struct LiveAllocation {
     cuda: crate::Cuda,
     tag: Name,

@@ -12,7 +12,6 @@ use crate::stream::Stream;
 #[derive(Clone, Debug)]
 pub struct Event {
     event: Arc<CudaEvent>,
-    /// The last row of the stream before it.
     behind: Option<SpanId>,
 }
 

@@ -36,7 +36,6 @@ impl Cuda {
         &self.device
     }
 
-    /// Its number in rows.
     pub(crate) fn number(&self) -> u32 {
         self.device.number()
     }

@@ -21,7 +21,6 @@ pub struct Stream {
     order: Arc<Mutex<Order>>,
 }
 
-/// Predecessors of the next work on a stream.
 #[derive(Default)]
 pub(crate) struct Order {
     /// The last row of this stream.
@@ -89,7 +88,6 @@ impl Stream {
         }
     }
 
-    /// A row of `kernels` on this stream.
     #[track_caller]
     pub(crate) fn open(&self, name: impl Into<Name>) -> LaunchGuard<'_> {
         let mut guard = self.cuda.rec.launch(name, self.cuda.number(), self.number);
@@ -97,7 +95,6 @@ impl Stream {
         guard
     }
 
-    /// A launch was given to the stream.
     pub(crate) fn submitted(&self, mut guard: LaunchGuard<'_>) {
         guard.end();
         let id = guard.id();
@@ -105,7 +102,7 @@ impl Stream {
         self.came(id);
     }
 
-    /// A row comes after all that the stream waited for.
+    /// Adds edges to a row from everything that the stream waited for.
     pub(crate) fn came(&self, id: SpanId) {
         let mut order = self.order();
         let waited = std::mem::take(&mut order.waited);

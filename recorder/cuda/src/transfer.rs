@@ -8,10 +8,9 @@ use crate::error::Error;
 use crate::stream::Stream;
 
 const DEVICE: &str = "device";
-/// The kind of host memory, which cudarc does not say.
+/// The kind of host memory is unknown: cudarc does not tell.
 const NOT_KNOWN: &str = "";
 
-/// Returns whether there is room.
 fn fits(from: usize, to: usize) -> Result<(), Error> {
     if from <= to {
         return Ok(());
@@ -20,7 +19,8 @@ fn fits(from: usize, to: usize) -> Result<(), Error> {
 }
 
 impl Stream {
-    /// A row of `transfers` around `submit`, which gives one copy or fill to the stream and nothing else.
+    /// Records a row of `transfers` around `submit`, which must submit one copy or fill to the stream and
+    /// nothing else.
     fn transfer(
         &self,
         (direction, action): (&'static str, &'static str),

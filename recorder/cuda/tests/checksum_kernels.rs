@@ -13,15 +13,13 @@ use trueno_recorder_cuda::checksum::{
 static DENSE: LazyLock<Module> = LazyLock::new(|| Module::parse(FINGERPRINT_PTX));
 static STRIDED: LazyLock<Module> = LazyLock::new(|| Module::parse(STRIDED_PTX));
 
-/// Launch shape of a kernel, and the place of its tensor.
 #[derive(Clone, Copy, Debug)]
 struct How {
     blocks: u32,
     warps: u32,
     backwards: bool,
-    /// Elements past a multiple of 256 bytes.
+    /// Offset in elements from a multiple of 256 bytes.
     offset: u64,
-    /// Passes of `fold`, launched in the same shape.
     folds: u32,
 }
 
@@ -55,7 +53,6 @@ fn words(bytes: &[u8]) -> Vec<u64> {
     bytes.chunks_exact(8).map(word).collect()
 }
 
-/// Gives the device's result: the fingerprint and the samples.
 fn on_device<T: Element>(
     data: &[T],
     elements: u64,
@@ -95,7 +92,7 @@ fn on_device<T: Element>(
     decode::<T>(&result, elements)
 }
 
-/// To the bit: -0.0 is not 0.0 here.
+/// Compares bits: -0.0 differs from 0.0.
 fn bits(print: &Fingerprint) -> impl PartialEq + std::fmt::Debug + use<> {
     let of = &print.statistics;
     let moments = [of.min, of.max, of.absmax, of.mean, of.l2];
@@ -130,7 +127,7 @@ fn same<T: Element + std::fmt::Debug>(data: &[T], how: How) -> Result<(), TestCa
     Ok(())
 }
 
-/// Any bits, and what sums and extremes stumble over.
+/// Random bits, mixed with values that are difficult for sums and extremes.
 fn mixed<T: Clone + std::fmt::Debug + 'static>(
     any: BoxedStrategy<T>,
     odd: Vec<T>,
@@ -176,7 +173,7 @@ fn number(i: usize) -> f32 {
     ((i as u32).wrapping_mul(0x9E37_79B9) >> 8) as f32 / 1000.0 - 8000.0
 }
 
-/// Lengths around the edges of words, groups of eight and blocks; addresses that are not those of words.
+/// Lengths around the sizes of words, groups of eight and blocks, at addresses that are not aligned to words.
 #[test]
 fn edges_as_on_the_host() {
     let block = 2048;
@@ -193,7 +190,7 @@ fn edges_as_on_the_host() {
     }
 }
 
-/// One warp, many, as many as there are blocks and more: not a bit changes.
+/// One warp, many warps, as many as there are blocks, and more: the bits are the same.
 #[test]
 fn every_launch_shape_gives_the_same_bits() {
     let data: Vec<f32> = (0..70_001).map(number).collect();

@@ -20,7 +20,7 @@ fn numbers(count: usize) -> Vec<f32> {
     (0..count).map(number).collect()
 }
 
-/// Rows of `checksums`, each as the texts and numbers of all its columns.
+/// Rows of `checksums`, each with all its columns as text.
 fn rows(run: &Path) -> Vec<Vec<String>> {
     use arrow_array::cast::AsArray;
     let mut rows = Vec::new();
@@ -52,7 +52,6 @@ fn rows(run: &Path) -> Vec<Vec<String>> {
     rows
 }
 
-/// Like `rows`, without when they were written.
 fn timeless(run: &Path) -> Vec<Vec<String>> {
     let time = trueno_format::schema::table("checksums")
         .unwrap()

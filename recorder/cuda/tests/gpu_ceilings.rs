@@ -97,7 +97,7 @@ fn each_ceiling_is_work_over_time() {
     assert_eq!(left(), (0, 0));
 }
 
-/// With the instruction left out of a text, or another type's in its place, nothing is timed.
+/// Nothing is timed if the instruction is missing from a text or has another type.
 #[test]
 fn a_kernel_that_computes_something_else_gives_no_ceiling() {
     let fake = Fake::new();
@@ -152,7 +152,7 @@ fn more_than_the_data_sheet_is_not_believed() {
     assert!(of("cuda_cores f32").contains("more than the 1.0138 T/s"));
 }
 
-/// A part of a device does not save its ceilings under the id of the whole.
+/// A MIG part of a device does not save its ceilings under the id of the whole device.
 #[test]
 fn a_part_of_a_device_has_an_id_of_its_own() {
     let fake = Fake::new();
@@ -164,7 +164,7 @@ fn a_part_of_a_device_has_an_id_of_its_own() {
     );
 }
 
-/// cuBLAS of the test: it writes the parts of the product that are looked at, and takes 10 ms.
+/// The test's cuBLAS: writes only the parts of the product that are checked, and takes 10 ms.
 mod library {
     use std::ffi::{c_int, c_void};
 
@@ -299,7 +299,7 @@ mod library {
     }
 }
 
-/// Turing has tensor cores and none of our kernels; Blackwell has an instruction for most types.
+/// Turing has tensor cores, but no kernel here uses them; Blackwell has an instruction for most types.
 #[test]
 fn where_no_instruction_reaches_the_peak_a_library_does_and_is_named() {
     let fake = Fake::new();

@@ -40,7 +40,7 @@ fn texts_were_made_of_their_sources() {
     }
 }
 
-/// Each text, the version of PTX and the device that it names, and devices that it is for.
+/// Each text, its PTX version and target, and the devices that it is for.
 const TEXTS: [(&str, &str, &str, &str, &[&str]); 7] = [
     ("fingerprint", FINGERPRINT_PTX, "7.0", "sm_70", EVERY),
     ("strided", STRIDED_PTX, "7.0", "sm_70", EVERY),
@@ -80,7 +80,7 @@ const EVERY: &[&str] = &[
     "sm_70", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_100", "sm_103", "sm_120",
 ];
 
-/// Drivers refuse a newer version than their own, and what was made for a newer device.
+/// Drivers reject newer PTX versions than their own, and targets newer than the device.
 #[test]
 fn texts_are_for_old_drivers_and_devices() {
     for (name, ptx, version, target, _) in TEXTS {
@@ -89,7 +89,7 @@ fn texts_are_for_old_drivers_and_devices() {
     }
 }
 
-/// A tool of this machine: paths in a variable, those of Python environments (`nvidia-cuda-nvcc`), of CUDA, on the path.
+/// A tool of this machine: from a variable, Python environments (`nvidia-cuda-nvcc`), CUDA, and `PATH`.
 fn tools(variable: &str, name: &str) -> Vec<PathBuf> {
     if let Some(paths) = std::env::var_os(variable) {
         return std::env::split_paths(&paths).collect();
@@ -119,8 +119,8 @@ fn tools(variable: &str, name: &str) -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// Each kernel of tensor cores has sixteen instructions of them in its loop. An instruction that a device does not have
-/// is assembled to others, and would be a ceiling of those.
+/// Checks that each tensor core kernel has sixteen of its instructions in its loop. If a device lacks the
+/// instruction, the assembler replaces it by others, and the kernel would measure those.
 fn native(nvdisasm: &Path, code: &Path, name: &str, device: &str) {
     let output = Command::new(nvdisasm).arg("-c").arg(code).output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
@@ -142,7 +142,7 @@ fn native(nvdisasm: &Path, code: &Path, name: &str, device: &str) {
     assert!(kernels > 0, "{name} for {device}: {text}");
 }
 
-/// Nothing is downloaded: without an assembler this says that it was skipped.
+/// Nothing is downloaded: without an assembler the test prints that it is skipped.
 #[test]
 fn every_text_is_assembled_for_every_device_that_it_is_for() {
     let assemblers = tools("TRUENO_PTXAS", "ptxas");

@@ -6,7 +6,7 @@
 
 /// An unsigned number in a record.
 pub(crate) trait Field: Sized {
-    /// Reads it; `None` beyond the end.
+    /// `None` beyond the end.
     fn at(bytes: &[u8], offset: usize) -> Option<Self>;
 }
 
@@ -23,7 +23,7 @@ macro_rules! field {
 }
 field!(u8, u16, u32, i32, u64, [u8; 16]);
 
-/// Sixteen bytes that are no number.
+/// Sixteen bytes that are not a number.
 trait FromBytes {
     fn from_ne_bytes(bytes: Self) -> Self;
 }
@@ -34,8 +34,8 @@ impl FromBytes for [u8; 16] {
     }
 }
 
-/// A struct whose fields stand at given offsets. Those of `later` came with a later version: `None`
-/// in a shorter record.
+/// Declares a struct with fields at given offsets. The fields of `later` were added in a later version: they are
+/// `None` in a shorter record.
 macro_rules! layout {
     (
         $(#[$doc:meta])* $name:ident of $least:literal {

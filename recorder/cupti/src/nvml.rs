@@ -29,19 +29,14 @@ pub struct GpuGauge {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NvmlError {
-    /// The library is not there.
     #[error("no NVIDIA driver: {LIBRARY} is not found")]
     NotFound,
-    /// The library cannot be loaded; the loader's words.
     #[error("{0}")]
     NotLoaded(String),
-    /// The library lacks a function.
     #[error("{LIBRARY} has no {0}")]
     NoFunction(String),
-    /// The library refused.
     #[error("{function}: NVML error {code}")]
     Refused { function: &'static str, code: i32 },
-    /// There is a driver and no device.
     #[error("the NVIDIA driver has no device")]
     NoDevice,
 }

@@ -15,56 +15,41 @@ use crate::layout::{Field, layout};
 layout! {
     /// A kernel (`CUpti_ActivityKernel9` and later).
     Kernel of 176 {
-        /// Registers of a thread.
         registers: u16 = 6,
         start: u64 = 16,
         end: u64 = 24,
-        /// Device of the process.
         device: u32 = 40,
-        /// Context of the process.
         context: u32 = 44,
-        /// Stream of the context.
         stream: u32 = 48,
         grid_x: u32 = 52,
         grid_y: u32 = 56,
         grid_z: u32 = 60,
-        /// Threads of a block.
         block_x: u32 = 64,
-        /// Threads of a block.
         block_y: u32 = 68,
-        /// Threads of a block.
         block_z: u32 = 72,
-        /// Bytes of static shared memory.
         smem_static: u32 = 76,
-        /// Bytes of dynamic shared memory.
         smem_dynamic: u32 = 80,
-        /// Correlation id of the call that launched it.
         correlation: u32 = 92,
-        /// Number of its name.
         name: u64 = 104,
-        /// Time at which its command was made; 0: not collected.
+        /// Time at which its command was created; 0 if not collected.
         queued: u64 = 120,
-        /// Time at which its command was given to the device; 0: not collected.
+        /// Time at which its command was submitted to the device; 0 if not collected.
         submitted: u64 = 128,
-        /// Node of a replayed graph; 0: none.
+        /// Node of a replayed graph; 0 for none.
         graph_node: u64 = 144,
-        /// Graph; 0: none.
+        /// Graph; 0 for none.
         graph: u32 = 156,
     }
 }
 
 layout! {
-    /// Fields that copies, copies between devices and fills have at the same places.
+    /// Fields at the same offsets in copies, copies between devices and fills.
     Moved of 44 {
-        /// Bytes moved or filled.
         bytes: u64 = 8,
         start: u64 = 16,
         end: u64 = 24,
-        /// Device of the process.
         device: u32 = 32,
-        /// Context of the process.
         context: u32 = 36,
-        /// Stream of the context.
         stream: u32 = 40,
     }
 }
@@ -82,15 +67,12 @@ layout! {
         copy_kind: u8 = 4,
         /// `CUpti_ActivityMemoryKind`.
         src_kind: u8 = 5,
-        /// `CUpti_ActivityMemoryKind`.
         dst_kind: u8 = 6,
-        /// Bit 0: asynchronous.
         flags: u8 = 7,
         /// Bytes, times and place.
         moved: Moved = 0,
-        /// Correlation id of the call that asked for it.
         correlation: u32 = 44,
-        /// Node of a replayed graph; 0: none.
+        /// Node of a replayed graph; 0 for none.
         graph_node: u64 = 64,
     }
 }
@@ -102,13 +84,10 @@ layout! {
         src_kind: u8 = 5,
         /// `CUpti_ActivityMemoryKind`.
         dst_kind: u8 = 6,
-        /// Bit 0: asynchronous.
         flags: u8 = 7,
-        /// Bytes, times and place.
         moved: Moved = 0,
-        /// Correlation id of the call that asked for it.
         correlation: u32 = 60,
-        /// Node of a replayed graph; 0: none.
+        /// Node of a replayed graph; 0 for none.
         graph_node: u64 = 72,
     }
 }
@@ -116,15 +95,12 @@ layout! {
 layout! {
     /// A fill (`CUpti_ActivityMemset4`).
     Memset of 80 {
-        /// Bytes, times and place.
         moved: Moved = 0,
-        /// Correlation id of the call that asked for it.
         correlation: u32 = 44,
-        /// Bit 0: asynchronous.
         flags: u16 = 48,
         /// `CUpti_ActivityMemoryKind`.
         memory_kind: u16 = 50,
-        /// Node of a replayed graph; 0: none.
+        /// Node of a replayed graph; 0 for none.
         graph_node: u64 = 64,
     }
 }
@@ -132,13 +108,12 @@ layout! {
 layout! {
     /// A call of the driver or the runtime (`CUpti_ActivityAPI`).
     Api of 40 {
-        /// Number of the function.
         callback: u32 = 4,
         start: u64 = 8,
         end: u64 = 16,
         process: u32 = 24,
         thread: u32 = 28,
-        /// Links it to what it began.
+        /// Links the call to the work that it started.
         correlation: u32 = 32,
         status: u32 = 36,
     }
@@ -151,16 +126,13 @@ layout! {
         what: u32 = 4,
         start: u64 = 8,
         end: u64 = 16,
-        /// Correlation id of the call that waited.
         correlation: u32 = 24,
-        /// Context of the process.
         context: u32 = 28,
-        /// Stream of the context.
         stream: u32 = 32,
         event: u32 = 36,
     }
     later {
-        /// Number of the event's recording.
+        /// Identifies one recording of the event.
         event_sync: u64 = 40,
     }
 }
@@ -168,20 +140,16 @@ layout! {
 layout! {
     /// A record of an event on a stream (`CUpti_ActivityCudaEvent` and later).
     CudaEvent of 24 {
-        /// Correlation id of the call.
         correlation: u32 = 4,
-        /// Context of the process.
         context: u32 = 8,
-        /// Stream of the context.
         stream: u32 = 12,
         event: u32 = 16,
     }
     later {
-        /// Device of the process.
         device: u32 = 24,
-        /// Time at which the device reached it; 0: not collected.
+        /// Time at which the device reached it; 0 if not collected.
         time: u64 = 40,
-        /// Number of the event's recording.
+        /// Identifies one recording of the event.
         event_sync: u64 = 48,
     }
 }
@@ -193,9 +161,7 @@ layout! {
         what: u32 = 4,
         /// 2: a thread.
         object: u32 = 8,
-        /// Process, of a thread.
         process: u32 = 12,
-        /// Number, of a thread.
         thread: u32 = 16,
         start: u64 = 24,
         end: u64 = 32,
@@ -203,67 +169,56 @@ layout! {
 }
 
 layout! {
-    /// An id that another library gave to a call (`CUpti_ActivityExternalCorrelation`).
+    /// An id that another library assigned to a call (`CUpti_ActivityExternalCorrelation`).
     ExternalCorrelation of 24 {
-        /// Number of the library.
         what: u32 = 4,
         external: u64 = 8,
-        /// Correlation id of the call.
         correlation: u32 = 16,
     }
 }
 
 layout! {
-    /// Memory taken or given back (`CUpti_ActivityMemory3` and later).
+    /// Memory allocated or freed (`CUpti_ActivityMemory3` and later).
     Memory of 80 {
-        /// 1 taken, 2 given back.
+        /// 1 allocated, 2 freed.
         operation: u32 = 4,
         /// `CUpti_ActivityMemoryKind`.
         memory_kind: u32 = 8,
-        /// Correlation id of the call.
         correlation: u32 = 12,
-        /// Address of the memory.
         address: u64 = 16,
         bytes: u64 = 24,
-        /// Time of the operation.
         time: u64 = 32,
-        /// Device of the process.
         device: u32 = 52,
-        /// Number of the variable's name; 0: none.
+        /// Number of the variable's name; 0 for none.
         name: u64 = 64,
     }
     later {
-        /// `CUpti_ActivityMemoryPoolType` of the pool it is of; 0: of none.
+        /// `CUpti_ActivityMemoryPoolType` of its pool; 0 for none.
         pool_kind: u32 = 80,
-        /// Address of that pool.
         pool: u64 = 88,
-        /// Its size, if it is this process's own.
+        /// Size of the pool, if it belongs to this process.
         pool_bytes: u64 = 104,
-        /// Bytes in use, if it is this process's own.
+        /// Bytes in use, if the pool belongs to this process.
         pool_used: u64 = 112,
     }
 }
 
 layout! {
-    /// A pool of memory that was made, trimmed or done away with (`CUpti_ActivityMemoryPool` and later).
+    /// A memory pool that was created, trimmed or destroyed (`CUpti_ActivityMemoryPool` and later).
     MemoryPool of 64 {
-        /// 1 made, 2 done away with, 3 trimmed.
+        /// 1 created, 2 destroyed, 3 trimmed.
         operation: u32 = 4,
         /// `CUpti_ActivityMemoryPoolType`.
         pool_kind: u32 = 8,
-        /// Correlation id of the call.
         correlation: u32 = 12,
-        /// Device of the process.
         device: u32 = 20,
-        /// Address of the pool.
         pool: u64 = 32,
-        /// The size of the operation, in CUPTI's words.
+        /// "The size of the operation", as CUPTI documents it.
         operation_bytes: u64 = 40,
-        /// Time of the operation.
         time: u64 = 56,
     }
     later {
-        /// Bytes in use, if it is this process's own.
+        /// Bytes in use, if the pool belongs to this process.
         pool_used: u64 = 64,
     }
 }
@@ -271,18 +226,14 @@ layout! {
 layout! {
     /// A graph that was launched as a whole (`CUpti_ActivityGraphTrace` and later).
     GraphTrace of 48 {
-        /// Correlation id of the call that launched it.
         correlation: u32 = 4,
         /// Start of its first node.
         start: u64 = 8,
         /// End of its last node.
         end: u64 = 16,
-        /// Device of the process.
         device: u32 = 24,
         graph: u32 = 28,
-        /// Context of the process.
         context: u32 = 32,
-        /// Stream of the context.
         stream: u32 = 36,
     }
 }
@@ -290,9 +241,7 @@ layout! {
 layout! {
     /// Environment of a device (`CUpti_ActivityEnvironment`).
     Environment of 40 {
-        /// Device of the process.
         device: u32 = 4,
-        /// Time of the sample.
         time: u64 = 8,
         /// 1 clocks, 2 temperature, 3 power, 4 cooling.
         what: u32 = 16,
@@ -307,16 +256,15 @@ layout! {
     /// A context (`CUpti_ActivityContext` and later).
     Context of 16 {
         context: u32 = 4,
-        /// Device of the process.
         device: u32 = 8,
         /// Its legacy default stream.
         null_stream: u16 = 14,
     }
     later {
-        /// The context that a green one is a part of.
+        /// The context that a green context is a part of.
         parent: u32 = 16,
         is_green: u8 = 20,
-        /// Multiprocessors of a green one.
+        /// Multiprocessors of a green context.
         multiprocessors: u16 = 22,
     }
 }
@@ -333,13 +281,12 @@ layout! {
         correlation: u32 = 32,
     }
     later {
-        /// The operating system's number.
         thread: u32 = 68,
     }
 }
 
 layout! {
-    /// A function of the host that is a node of a graph (`CUpti_ActivityGraphHostNode`).
+    /// A host function that is a node of a graph (`CUpti_ActivityGraphHostNode`).
     GraphHostNode of 56 {
         correlation: u32 = 16,
         graph_node: u64 = 24,
@@ -350,7 +297,7 @@ layout! {
 }
 
 layout! {
-    /// A function of the host that a stream called (`CUpti_ActivityHostLaunch`).
+    /// A host function that a stream called (`CUpti_ActivityHostLaunch`).
     HostLaunch of 48 {
         correlation: u32 = 16,
         thread: u32 = 24,
@@ -362,12 +309,11 @@ layout! {
 layout! {
     /// A stream (`CUpti_ActivityStream`).
     Stream of 24 {
-        /// Context of the process.
         context: u32 = 4,
         stream: u32 = 8,
         /// Lower numbers run first.
         priority: i32 = 12,
-        /// 1 default, 2 non-blocking, 3 null; the upper half is the per-thread default stream's.
+        /// 1 default, 2 non-blocking, 3 null. The upper half describes the per-thread default stream.
         flag: u32 = 16,
     }
 }
@@ -376,22 +322,18 @@ layout! {
     /// A device (`CUpti_ActivityDevice5`).
     Device of 144 {
         memory_bytes: u64 = 16,
-        /// Bytes of its L2 cache.
         l2_bytes: u32 = 28,
         multiprocessors: u32 = 44,
         compute_major: u32 = 104,
         compute_minor: u32 = 108,
-        /// Its number in the process.
         device: u32 = 112,
-        /// Names the device everywhere.
+        /// Unique among all devices.
         uuid: [u8; 16] = 120,
-        /// Number of its name.
         name: u64 = 136,
     }
     later {
-        /// True if it is a part of a device.
         is_mig: u8 = 145,
-        /// Names the part everywhere.
+        /// Unique among all MIG parts.
         mig_uuid: [u8; 16] = 160,
     }
 }
@@ -435,13 +377,10 @@ pub enum Record {
 /// A reason why bytes are no record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
-    /// Not even a kind.
     #[error("no kind")]
     NoKind,
-    /// A kind that is not decoded.
     #[error("kind {0} is not known")]
     UnknownKind(u32),
-    /// Less than the fields need.
     #[error("{} of {bytes} bytes, expected {least} or more", kind::name(*.kind))]
     TooShort {
         kind: u32,

@@ -31,7 +31,7 @@ pub const MAGIC: &[u8; 8] = b"TRNSPOL1";
 /// File extension of spools.
 pub const EXTENSION: &str = "spool";
 
-/// Bytes before each chunk: kind, length, XXH3-64 of what follows.
+/// Size of a chunk header: kind, length, XXH3-64 of the payload.
 const HEADER_BYTES: usize = 16;
-/// Longer chunks are not believed.
+/// Longer chunks are treated as damaged.
 const MAX_BYTES: usize = 1 << 30;

@@ -10,7 +10,7 @@ use crate::record::kind_of;
 pub struct Sizes(BTreeMap<u32, usize>);
 
 impl Default for Sizes {
-    /// Sizes of CUPTI 13.0.85.
+    /// Sizes in CUPTI 13.0.85.
     fn default() -> Self {
         Self(KINDS.iter().map(|kind| (kind.number, kind.bytes)).collect())
     }
@@ -37,18 +37,17 @@ impl Sizes {
 /// A reason why the rest of a buffer cannot be told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
-    /// Its length is not known, so neither is where the next one begins.
+    /// The length of the record is unknown, and so is the start of the next one.
     #[error("a record of kind {kind} at byte {offset}, whose length is not known")]
     UnknownKind {
         kind: u32,
-        /// Its offset in the buffer.
+        /// Offset in the buffer.
         offset: usize,
     },
-    /// The buffer ends inside a record.
     #[error("a record of kind {kind} at byte {offset} is cut")]
     Cut {
         kind: u32,
-        /// Its offset in the buffer.
+        /// Offset in the buffer.
         offset: usize,
     },
 }

@@ -6,7 +6,7 @@ use trueno_cupti::record::{decode, kind_of};
 use trueno_cupti::spool::{Chunk, ClockReading, Item, RangeEvent, RangeKind, Reader, Writer};
 use trueno_cupti::walk::{Sizes, records};
 
-/// Bytes that look like records more often than chance would have it.
+/// Bytes that resemble records more often than random ones.
 fn buffer() -> impl Strategy<Value = Vec<u8>> {
     let kinds = prop::sample::select(KINDS.iter().map(|kind| kind.number).collect::<Vec<_>>());
     let kind = prop_oneof![4 => kinds, 1 => any::<u32>()];
@@ -19,7 +19,7 @@ fn buffer() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-/// A spool with something of everything, and how many items it has.
+/// A spool with every kind of item, and the number of items.
 fn spool() -> (Vec<u8>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.spool");
@@ -131,7 +131,8 @@ proptest! {
         }
     }
 
-    /// The oracle reads each field with its own arithmetic: a cut anywhere either gives the whole or an error.
+    /// The oracle reads each field with its own arithmetic. A record that is cut anywhere is either read whole
+    /// or an error.
     #[test]
     fn a_cut_record_is_whole_or_an_error(bytes in buffer(), cut in 0usize..260) {
         let part = &bytes[..cut.min(bytes.len())];

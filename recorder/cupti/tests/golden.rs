@@ -5,7 +5,7 @@ use trueno_cupti::kind;
 use trueno_cupti::record::{Record, Unreadable, decode};
 use trueno_cupti::walk::{Sizes, Stop, records};
 
-/// A record whose every byte beyond the kind is `filler`, with some fields set.
+/// A record with some fields set and all other bytes beyond the kind equal to `filler`.
 fn record(number: u32, bytes: usize, filler: u8, fields: &[(usize, u64, usize)]) -> Vec<u8> {
     let mut record = vec![filler; bytes];
     record[..4].copy_from_slice(&number.to_le_bytes());

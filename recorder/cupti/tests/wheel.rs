@@ -11,10 +11,10 @@ use trueno_cupti::kind::KINDS;
 use trueno_cupti::library::{Cupti, MIN_VERSION, record_sizes};
 use trueno_cupti::walk::{Sizes, records};
 
-/// The one library of a child.
+/// Environment variable with the library that the child tests.
 const INSIDE: &str = "TRUENO_TEST_CUPTI_INSIDE";
 
-/// Runs a test once for each library, in a child that may not survive it.
+/// Runs a test for each library, each in a child process that may crash.
 fn with_each(test: &str, body: impl FnOnce(&Cupti)) {
     if let Some(path) = std::env::var_os(INSIDE) {
         let path = Path::new(&path);
@@ -72,7 +72,7 @@ fn records_are_as_long(cupti: &Cupti) {
     }
 }
 
-/// It steps over a buffer of many kinds exactly as we do.
+/// CUPTI's own function steps over a buffer of many kinds exactly as ours does.
 #[test]
 fn it_walks_a_buffer_as_we_do() {
     with_each("it_walks_a_buffer_as_we_do", walks);

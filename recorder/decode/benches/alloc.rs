@@ -43,14 +43,13 @@ const SHAPE: Shape = Shape {
     positions: PROMPT + TOKENS,
 };
 
-/// Limit of the added time, in percent.
+/// Name, what is recorded, and the limit of the added time in percent.
 const WAYS: [(&str, Option<Allocations>, f64); 3] = [
     ("nothing (the noise)", None, f64::INFINITY),
     ("samples", Some(Allocations::SAMPLED), 1.0),
     ("every allocation", Some(Allocations::Every), 5.0),
 ];
 
-/// Cost of one run.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     wall_ns: f64,
@@ -134,7 +133,7 @@ fn decode_pairs(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The loop of the example's `generate`, with weights that are there already.
+/// The loop of the example's `generate`, with existing weights.
 fn decode(
     weights: &Weights,
     folder: &Path,
@@ -178,7 +177,7 @@ fn decode(
     Ok(Cost { rows, ..cost })
 }
 
-/// 64 bytes taken and given back, and nothing else: nanoseconds of the thread's CPU time a pair.
+/// Allocates and frees 64 bytes in a loop: nanoseconds of the thread's CPU time per pair.
 fn loop_pairs(folder: &Path) -> Result<(), Box<dyn Error>> {
     const BLOCKS: u64 = 200_000;
     println!("\na block of 64 bytes taken and given back: ns of CPU");
@@ -208,7 +207,6 @@ fn loop_pairs(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// CPU time of the calling thread, in nanoseconds.
 fn thread_cpu_ns() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -219,7 +217,7 @@ fn thread_cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// A median, and between which two values it lies.
+/// A median with its confidence interval.
 #[derive(Clone, Copy, Default)]
 struct Interval {
     low: f64,
@@ -228,8 +226,8 @@ struct Interval {
 }
 
 impl Interval {
-    /// The number of values below the true median is binomial; 1.96 of its deviations
-    /// (half the root of n) to either side hold 95 %.
+    /// The number of values below the true median is binomial: 1.96 standard deviations (half the root of n) to
+    /// either side cover 95 %.
     fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;

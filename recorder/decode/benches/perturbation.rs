@@ -22,12 +22,11 @@ use trueno_decode::sampling::Sampler;
 use trueno_decode::weights::{Shape, Weights};
 use trueno_recorder::Recorder;
 
-/// The most that bricks and kernels may add, in percent.
+/// Limit on the overhead of bricks and kernels, in percent.
 const TARGET_PERCENT: f64 = 1.0;
 const PROMPT: usize = 16;
 const SEED: u64 = 1;
 
-/// A model, and how much of it is run.
 struct Size {
     name: &'static str,
     shape: Shape,
@@ -58,7 +57,6 @@ const SIZES: [Size; 2] = [
     size("width 768, 2 layers", 768, 2, 16, 41),
 ];
 
-/// The way a run is recorded.
 #[derive(Clone, Copy)]
 enum Recording {
     Off,
@@ -72,7 +70,6 @@ const RECORDINGS: [(&str, Recording); 3] = [
     ("these and checksums", Recording::KernelsAndChecksums),
 ];
 
-/// Cost of one run.
 #[derive(Clone, Copy, Default)]
 struct Cost {
     wall_ns: f64,
@@ -158,7 +155,7 @@ fn run(
     Ok(Cost { rows, ..cost })
 }
 
-/// The loop of the example's `generate`, with weights that are there already.
+/// The loop of the example's `generate`, with existing weights.
 fn decode(size: &Size, weights: &Weights, probe: &Probe) -> std::io::Result<Cost> {
     let Size { shape, tokens, .. } = size;
     let names: Vec<HeadNames> = (0..shape.heads).map(HeadNames::new).collect();
@@ -185,7 +182,6 @@ fn decode(size: &Size, weights: &Weights, probe: &Probe) -> std::io::Result<Cost
     })
 }
 
-/// CPU time of the calling thread, in nanoseconds.
 fn thread_cpu_ns() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -196,7 +192,7 @@ fn thread_cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// A median, and between which two values it lies.
+/// A median with its confidence interval.
 #[derive(Clone, Copy, Default)]
 struct Interval {
     low: f64,
@@ -205,8 +201,8 @@ struct Interval {
 }
 
 impl Interval {
-    /// The number of values below the true median is binomial; 1.96 of its deviations
-    /// (half the root of n) to either side hold 95 %.
+    /// The number of values below the true median is binomial: 1.96 standard deviations (half the root of n) to
+    /// either side cover 95 %.
     fn new(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;

@@ -6,29 +6,26 @@ use super::probe::Probe;
 use super::weights::Shape;
 use trueno_recorder::Name;
 
-/// One head of one layer. Owned whole, so that it can be handed to another
-/// thread and back without sharing.
+/// One head of one layer. It owns all its data, so that it can move to another thread and back without sharing.
 pub struct Head {
-    /// Its number in the layer.
     pub index: usize,
-    /// Rotated queries, one row a new position.
+    /// Rotated queries, one row per new position.
     query: Vec<f32>,
-    /// Rotated keys, one row a position.
+    /// Rotated keys, one row per position.
     keys: Vec<f32>,
-    /// Values transposed, one row a component, so that a weighted sum over
-    /// positions is a dot product of contiguous values.
+    /// Transposed values, one row per component, so that a weighted sum over positions is a dot product of
+    /// contiguous values.
     values: Vec<f32>,
-    /// Scores of the new positions, then spare room.
+    /// Scores of the new positions, then scratch space.
     scores: Vec<f32>,
     spare: Vec<f32>,
     probabilities: Vec<f32>,
-    /// Output, one row a new position.
+    /// One row per new position.
     out: Vec<f32>,
     head_dim: usize,
     positions: usize,
 }
 
-/// The new positions of one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub start: usize,
@@ -36,13 +33,11 @@ pub struct Step {
 }
 
 impl Step {
-    /// Positions seen after it.
     pub fn end(self) -> usize {
         self.start + self.rows
     }
 }
 
-/// Names of a head's rows, interned once.
 pub struct HeadNames {
     pub task: Name,
     score: Name,
@@ -51,7 +46,6 @@ pub struct HeadNames {
 }
 
 impl HeadNames {
-    /// Names of head `index`.
     pub fn new(index: usize) -> HeadNames {
         let name = |what: &str| Name::new(&format!("{what}.head{index}"));
         HeadNames {
@@ -64,7 +58,6 @@ impl HeadNames {
 }
 
 impl Head {
-    /// An empty cache.
     pub fn new(shape: &Shape, index: usize) -> Head {
         let (head_dim, positions) = (shape.head_dim(), shape.positions);
         Head {
@@ -81,13 +74,12 @@ impl Head {
         }
     }
 
-    /// Bytes of keys and values.
     pub fn cache_bytes(&self) -> usize {
         size_of::<f32>() * (self.keys.len() + self.values.len())
     }
 
-    /// Takes this head's part of new queries, keys and values, given as rows
-    /// of all heads; `value_stride` apart for the values.
+    /// Copies this head's part of new queries, keys and values out of rows of all heads. Rows of values are
+    /// `value_stride` apart.
     pub fn write(&mut self, kernels: &Kernels, step: Step, rows: NewRows) {
         let part = self.index * self.head_dim..(self.index + 1) * self.head_dim;
         self.query.clear();
@@ -105,7 +97,6 @@ impl Head {
         kernels.copied(3 * step.rows * self.head_dim);
     }
 
-    /// The head's output, `rows x head_dim`.
     pub fn out(&self) -> &[f32] {
         &self.out
     }
@@ -177,17 +168,12 @@ impl Head {
     }
 }
 
-/// New rows of all heads.
 #[derive(Clone, Copy)]
 pub struct NewRows<'a> {
-    /// Rotated queries, rows of `dim`.
     pub query: &'a [f32],
-    /// Rotated keys, rows of `dim`.
     pub key: &'a [f32],
-    /// Values, `value_stride` from row to row.
+    /// Rows are `value_stride` apart.
     pub value: &'a [f32],
-    /// Values of a row.
     pub dim: usize,
-    /// Distance of value rows.
     pub value_stride: usize,
 }

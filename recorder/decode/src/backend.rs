@@ -27,7 +27,6 @@
 //! `scalar` means the library's scalar code as compiled for this target; the
 //! compiler is free to use the target's baseline instructions for it.
 
-/// An instruction set of the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backend {
     /// No SIMD in the source.
@@ -39,7 +38,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// All, narrowest first.
+    /// The narrowest first.
     pub const ALL: [Backend; 4] = [
         Backend::Scalar,
         Backend::Sse2,
@@ -47,7 +46,7 @@ impl Backend {
         Backend::Avx512,
     ];
 
-    /// The label recorded and the word of `--backend`.
+    /// The recorded label, and the value of `--backend`.
     pub const fn name(self) -> &'static str {
         match self {
             Backend::Scalar => "scalar",
@@ -57,7 +56,6 @@ impl Backend {
         }
     }
 
-    /// Returns whether this CPU (and operating system) runs it.
     pub fn is_available(self) -> bool {
         #[cfg(target_arch = "x86_64")]
         let found = match self {
@@ -72,7 +70,7 @@ impl Backend {
         found
     }
 
-    /// Those this CPU has, narrowest first.
+    /// Those that this CPU has, the narrowest first.
     pub fn available() -> Vec<Backend> {
         Backend::ALL
             .into_iter()
@@ -80,13 +78,13 @@ impl Backend {
             .collect()
     }
 
-    /// The widest this CPU has. (The library's own `Auto` stops at AVX2.)
+    /// The widest that this CPU has. (The library's own `Auto` stops at AVX2.)
     pub fn widest() -> Backend {
         Backend::available().pop().unwrap_or(Backend::Scalar)
     }
 }
 
-/// A backend known to run on this CPU: the only way to the library's code.
+/// A backend that is known to run on this CPU: the only way to call the library's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Simd {
     backend: Backend,
@@ -98,10 +96,10 @@ impl Simd {
         backend: Backend::Scalar,
     };
 
-    /// Checks the CPU.
+    /// Checks that the CPU supports the backend.
     ///
     /// # Errors
-    /// The CPU lacks it; the message lists those it has.
+    /// It does not; the message lists the backends that it supports.
     pub fn new(backend: Backend) -> Result<Simd, String> {
         if backend.is_available() {
             return Ok(Simd { backend });
@@ -109,7 +107,6 @@ impl Simd {
         Err(unavailable(backend, &Backend::available()))
     }
 
-    /// The instruction set that computes.
     pub const fn backend(self) -> Backend {
         self.backend
     }

@@ -17,14 +17,13 @@ use trueno_recorder::TileLevel;
 const MC: usize = 8;
 /// Rows of the weights in a macro tile.
 const NC: usize = 64;
-/// Values along the reduction in a macro tile: a panel of 64 x 256 is 64 KiB.
+/// Length along the reduction of a macro tile: a panel of 64 x 256 is 64 KiB.
 const KC: usize = 256;
 /// Rows of `x` in a micro tile.
 const MR: usize = 4;
 /// Rows of the weights in a micro tile.
 const NR: usize = 8;
 
-/// Panels kept between calls.
 #[derive(Default)]
 pub struct Panels {
     x: Vec<f32>,
@@ -38,7 +37,6 @@ pub struct Factors<'a> {
     pub x: &'a [f32],
     /// `n x k`.
     pub weights: &'a [f32],
-    /// Length of the reduction.
     pub k: usize,
 }
 
@@ -71,13 +69,11 @@ pub fn multiply(kernels: &Kernels, panels: &mut Panels, factors: Factors, out: &
     });
 }
 
-/// One macro tile.
 struct Block {
     k0: usize,
     kc: usize,
     n0: usize,
     nc: usize,
-    /// Columns of the whole output.
     n: usize,
     depth: usize,
     col: usize,
@@ -120,7 +116,7 @@ impl Block {
         }
     }
 
-    /// All micro tiles of the packed rows, the first of which is row `m0` of the output.
+    /// Computes all micro tiles of the packed rows, of which the first is row `m0` of the output.
     fn micro_tiles(&self, kernels: &Kernels, panels: &Panels, m0: usize, out: &mut [f32]) {
         for (j, weights) in panels.weights.chunks(NR * self.kc).enumerate() {
             for (i, x) in panels.x.chunks(MR * self.kc).enumerate() {
@@ -164,7 +160,7 @@ impl Block {
         )
     }
 
-    /// Opens a tile at (row, column) of its level; its depth is the block along the reduction.
+    /// Opens a tile at (row, column) of its level. Its depth is the block along the reduction.
     fn tile<'a>(
         &self,
         kernels: &Kernels<'a>,

@@ -2,45 +2,36 @@
 
 use trueno_recorder::{BrickId, Name};
 
-/// One kind of work in the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Brick {
-    /// Token rows looked up.
+    /// Lookup of token rows.
     Embedding,
-    /// Root mean square normalisation.
     RmsNorm,
-    /// Query, key and value of each position.
     QkvProjection,
-    /// Rotary position embedding of queries and keys.
     RopeEmbedding,
-    /// Keys and values put into the cache. Not among the known bricks.
+    /// Writes keys and values into the cache. Not among the known bricks.
     KvCacheWrite,
-    /// Query times keys.
     AttentionScore,
-    /// Softmax of the scores.
     AttentionSoftmax,
     /// Probabilities times values.
     AttentionOutput,
-    /// Heads back to the residual stream.
+    /// Projection of the heads back to the residual stream.
     OutputProjection,
     /// Addition to the residual stream. Not among the known bricks.
     Residual,
-    /// Gate of the feed-forward network.
     GateProjection,
-    /// Its other half.
+    /// The other half of the gated feed-forward network.
     UpProjection,
     /// SiLU(gate) * up.
     Activation,
-    /// Back to the residual stream.
+    /// Projection back to the residual stream.
     DownProjection,
-    /// Scores of all tokens.
     LmHead,
-    /// The next token drawn.
     Sampling,
 }
 
 impl Brick {
-    /// All variants, in the order they first run.
+    /// All variants, in the order in which they first run.
     pub const ALL: [Brick; 16] = [
         Brick::Embedding,
         Brick::RmsNorm,
@@ -60,7 +51,7 @@ impl Brick {
         Brick::Sampling,
     ];
 
-    /// The name recorded, and the word of `--slow`.
+    /// The recorded name, and the value of `--slow`.
     pub const fn name(self) -> &'static str {
         match self {
             Brick::Embedding => "Embedding",
@@ -82,7 +73,6 @@ impl Brick {
         }
     }
 
-    /// Its name in the recorder.
     pub fn recorded(self) -> Name {
         match self {
             Brick::Embedding => BrickId::Embedding.into(),

@@ -2,16 +2,16 @@
 
 use super::weights::Shape;
 
-/// Activations of one step, one row a position.
+/// Activations of one step, one row per position.
 #[derive(Default)]
 pub struct Buffers {
     /// The residual stream, `dim`.
     pub x: Vec<f32>,
-    /// Its next value, `dim`.
+    /// The next value of the residual stream, `dim`.
     pub sum: Vec<f32>,
-    /// RMSNorm of it, `dim`.
+    /// RMSNorm of the residual stream, `dim`.
     pub normed: Vec<f32>,
-    /// Query, key, value, `3 dim`.
+    /// Query, key and value, `3 dim`.
     pub qkv: Vec<f32>,
     /// Rotated, `dim`.
     pub query: Vec<f32>,
@@ -19,7 +19,7 @@ pub struct Buffers {
     pub key: Vec<f32>,
     /// All heads side by side, `dim`.
     pub attended: Vec<f32>,
-    /// A branch on its way back, `dim`.
+    /// Output of a branch, to be added to the residual stream, `dim`.
     pub projected: Vec<f32>,
     /// `ffn`.
     pub gate: Vec<f32>,
@@ -27,16 +27,16 @@ pub struct Buffers {
     pub up: Vec<f32>,
     /// SiLU of the gate, `ffn`.
     pub silu: Vec<f32>,
-    /// Times the other half, `ffn`.
+    /// SiLU of the gate times `up`, `ffn`.
     pub activated: Vec<f32>,
-    /// After the last position only, `vocab`.
+    /// For the last position only, `vocab`.
     pub logits: Vec<f32>,
-    /// Intermediate values of one row each, `dim`.
+    /// Scratch space of one row each, `dim`.
     pub spare: [Vec<f32>; 2],
 }
 
 impl Buffers {
-    /// Room for `rows` positions; what was there stays or is cut.
+    /// Makes room for `rows` positions. Existing values stay or are cut off.
     pub fn resize(&mut self, shape: &Shape, rows: usize) {
         let Buffers {
             x,

@@ -12,28 +12,23 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 use trueno_recorder::Source;
 
-/// Plan of a generation.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The model; `positions` holds prompt and tokens.
+    /// Its `positions` must hold the prompt and all tokens.
     pub shape: Shape,
-    /// Seed of weights, prompt and draws.
     pub seed: u64,
-    /// Tokens of the prompt.
     pub prompt: usize,
     pub tokens: usize,
-    /// Threads the heads are spread over.
+    /// Number of threads that share the heads.
     pub threads: usize,
-    /// True if the prompt goes through the blocked product.
+    /// True if the prompt uses the blocked product.
     pub blocked: bool,
 }
 
-/// Result of a generation.
 pub struct Generated {
     pub prompt: Vec<usize>,
-    /// The tokens drawn.
     pub tokens: Vec<usize>,
-    /// The logits each token was drawn from; kept by tests only.
+    /// The logits that each token was drawn from; only filled in tests.
     #[cfg(test)]
     pub logits: Vec<Vec<f32>>,
     /// Wall time of the prompt and the first token.
@@ -42,11 +37,11 @@ pub struct Generated {
     pub decode: Duration,
 }
 
-/// Generates `plan.tokens` tokens. Iteration 0 takes the prompt and draws the
-/// first token; each further iteration takes the token before it.
+/// Generates `plan.tokens` tokens. Iteration 0 processes the prompt and draws the first token; each further
+/// iteration processes the token before it.
 ///
 /// # Errors
-/// No threads to be had.
+/// No threads can be started.
 pub fn generate(plan: &Plan, probe: &Probe) -> io::Result<Generated> {
     let rec = &probe.rec;
     let weights = {

@@ -7,8 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
 use trueno_recorder::SpanId;
 
-/// Runs heads as tasks: on the calling thread, or spread over workers that
-/// live as long as the pool.
+/// Runs heads as tasks, on the calling thread or on workers that live as long as the pool.
 pub struct HeadPool<'a> {
     probe: &'a Probe,
     names: &'a [HeadNames],
@@ -35,7 +34,7 @@ impl<'a> HeadPool<'a> {
     /// `threads` workers in `scope`, or none if one thread is enough.
     ///
     /// # Errors
-    /// The system gave no thread.
+    /// A thread cannot be started.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, 'a>,
         probe: &'a Probe,
@@ -53,11 +52,10 @@ impl<'a> HeadPool<'a> {
         })
     }
 
-    /// Lets every head attend; gives the heads back in their order.
+    /// Runs every head and returns the heads in the same order.
     ///
-    /// Recorded as a function `attention heads`, a task per head under it, on
-    /// the thread that ran it, and the caller's waits: first for the task to
-    /// be there at all (only then has it an id), then for its end.
+    /// Recorded as a function `attention heads` with a task per head, on the thread that ran it, and with the
+    /// caller's waits: first for the task to exist (before that it has no id), then for its end.
     pub fn attend(&self, heads: Vec<Head>, step: Step) -> Vec<Head> {
         let rec = &self.probe.rec;
         let all = rec.function("attention heads");
@@ -116,7 +114,6 @@ impl Worker {
         Ok(Worker { orders, reports })
     }
 
-    /// Waits for the next head of this worker.
     fn join(&self, probe: &Probe) -> Head {
         let report = || {
             self.reports

@@ -4,20 +4,15 @@
 use super::backend::Backend;
 use trueno_recorder::Name;
 
-/// The kernels of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kernel {
-    /// Matrix times vector.
     Matvec,
-    /// Several rows times a matrix, through tiles.
+    /// Several rows times a matrix, in tiles.
     MatmulBlocked,
     Dot,
     Max,
-    /// Sum of elements.
     Sum,
-    /// Vector times scalar.
     Scale,
-    /// Vector minus scalar.
     Shift,
     Add,
     Mul,
@@ -62,11 +57,10 @@ impl Kernel {
     }
 }
 
-/// The names as the recorder takes them.
 pub struct KernelNames {
     kernels: [Name; Kernel::ALL.len()],
     backends: [Name; Backend::ALL.len()],
-    /// A backend and, in the same brick, scalar code.
+    /// A backend together with scalar code in the same brick.
     mixed: [Name; Backend::ALL.len()],
 }
 
@@ -77,7 +71,6 @@ impl Default for KernelNames {
 }
 
 impl KernelNames {
-    /// Interns all of them.
     pub fn new() -> KernelNames {
         KernelNames {
             kernels: Kernel::ALL.map(|kernel| Name::new(kernel.name())),
@@ -94,7 +87,7 @@ impl KernelNames {
         self.backends[backend as usize]
     }
 
-    /// Of a wider backend together with scalar code.
+    /// The name of a wider backend together with scalar code.
     pub fn mixed(&self, backend: Backend) -> Name {
         self.mixed[backend as usize]
     }

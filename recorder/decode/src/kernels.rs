@@ -9,7 +9,7 @@ use super::work::Work;
 use std::cell::Cell;
 use trueno_recorder::{Name, Recorder};
 
-/// Kernels for one run of one brick; adds up what they did.
+/// Kernels for one run of one brick. Sums up their work.
 pub struct Kernels<'a> {
     names: &'a KernelNames,
     simd: Simd,
@@ -22,7 +22,6 @@ pub struct Kernels<'a> {
 }
 
 impl<'a> Kernels<'a> {
-    /// Nothing done yet.
     pub fn new(probe: &'a Probe, plant: Option<Plant>) -> Kernels<'a> {
         Kernels {
             names: &probe.names,
@@ -39,29 +38,25 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// Puts the error into what a kernel gave, if there is to be one.
     pub fn spoil(&self, out: &mut [f32]) {
         if let Some(plant) = self.plant {
             plant.spoil(out);
         }
     }
 
-    /// The instruction set that computes.
     pub fn simd(&self) -> Simd {
         self.simd
     }
 
-    /// Recorder of tiles, if they are recorded.
     pub fn tile_recorder(&self) -> Option<&'a Recorder> {
         self.rec.filter(|_| self.tiles)
     }
 
-    /// The work of all kernels so far.
     pub fn work(&self) -> Work {
         self.work.get()
     }
 
-    /// The backends that ran, or `None` if only memory was copied.
+    /// The backends that ran, or `None` if memory was only copied.
     pub fn label(&self) -> Option<Name> {
         let ran = |backend: &Backend| self.ran.get() & bit(*backend) != 0;
         let wide = [Backend::Sse2, Backend::Avx2, Backend::Avx512]
@@ -75,7 +70,7 @@ impl<'a> Kernels<'a> {
         }
     }
 
-    /// Runs and records one kernel giving `elements` values.
+    /// Runs and records one kernel that computes `elements` values.
     pub fn run<R>(
         &self,
         kernel: Kernel,
@@ -97,7 +92,7 @@ impl<'a> Kernels<'a> {
         body()
     }
 
-    /// Counts values the brick copied itself; not a kernel.
+    /// Counts values that the brick copied itself, without a kernel.
     pub fn copied(&self, values: usize) {
         self.work.set(self.work.get().plus(Work::copy(values)));
     }
@@ -188,8 +183,7 @@ impl<'a> Kernels<'a> {
         });
     }
 
-    /// `out = a / (1 + e^-a)`, always the scalar one (see backend.rs): 4n
-    /// FLOPs (negate, exp, add, divide), 8n bytes.
+    /// `out = a / (1 + e^-a)`, always scalar (see backend.rs): 4n FLOPs (negate, exp, add, divide), 8n bytes.
     pub fn silu(&self, a: &[f32], out: &mut [f32]) {
         let work = Work::elementwise(a.len(), 1, 4);
         self.run(Kernel::Silu, Simd::SCALAR, a.len(), work, || {

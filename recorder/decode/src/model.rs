@@ -11,22 +11,21 @@ use super::rope::{Rope, Spare};
 use super::weights::{LayerWeights, Shape, Weights};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Weights, caches and the buffers of one sequence.
 pub struct Model<'a> {
     shape: Shape,
     weights: &'a Weights,
     probe: &'a Probe,
     pool: &'a HeadPool<'a>,
     rope: Rope,
-    /// Heads by layer; empty while the pool has them.
+    /// Heads by layer. Empty while the pool has them.
     heads: Vec<Vec<Head>>,
     projector: Projector,
     buffers: Buffers,
 }
 
 impl<'a> Model<'a> {
-    /// A model that has seen nothing. `blocked`: several positions at once go
-    /// through the blocked product, else row by row.
+    /// A model with empty caches. With `blocked`, several positions at once use the blocked product, otherwise
+    /// row by row.
     pub fn new(
         shape: Shape,
         weights: &'a Weights,
@@ -51,13 +50,12 @@ impl<'a> Model<'a> {
         }
     }
 
-    /// Bytes of all key/value caches.
     pub fn cache_bytes(&self) -> usize {
         self.heads.iter().flatten().map(Head::cache_bytes).sum()
     }
 
-    /// Takes `tokens` at the positions from `start` on and gives the logits
-    /// after the last, `vocab` of them.
+    /// Processes `tokens` at the positions from `start` on. Returns the logits after the last one, `vocab` of
+    /// them.
     pub fn forward(&mut self, tokens: &[usize], start: usize) -> &[f32] {
         let step = Step {
             start,
@@ -237,7 +235,7 @@ impl<'a> Model<'a> {
         add_residual(probe, x, projected, sum, "Residual.ffn", step);
     }
 
-    /// Final norm and head of the last position only.
+    /// Final norm and output head, for the last position only.
     fn head(&mut self, step: Step) {
         let (dim, probe) = (self.shape.dim, self.probe);
         let last = step.end() - 1;
@@ -279,7 +277,7 @@ fn norm(probe: &Probe, buffers: &mut Buffers, weight: &[f32], name: &'static str
     probe.checksum(of, name, step.start, normed, step.rows, dim);
 }
 
-/// `x += branch`, through `sum`, so that the addition can be repeated.
+/// `x += branch`. Goes through `sum`, so that the addition can be repeated.
 fn add_residual(
     probe: &Probe,
     x: &mut Vec<f32>,
@@ -296,7 +294,7 @@ fn add_residual(
     probe.checksum(of, name, step.start, x, step.rows, x.len() / step.rows);
 }
 
-/// The heads' outputs side by side, one row of `dim` a position.
+/// Copies the heads' outputs side by side, one row of `dim` per position.
 fn gather(kernels: &Kernels, heads: &[Head], dim: usize, out: &mut [f32]) {
     let width = dim / heads.len();
     for (head, part) in heads.iter().enumerate() {

@@ -3,22 +3,19 @@
 use super::brick::Brick;
 use std::str::FromStr;
 
-/// Elements before this one stay as they are: checks of the first 64 values see nothing.
+/// Elements before this one stay unchanged: checks of the first 64 values see nothing.
 const FIRST: usize = 64;
 
-/// Change of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// It becomes 5 % larger.
+    /// The element becomes 5 % larger.
     Error,
-    /// It becomes NaN.
     Nan,
 }
 
-/// A planted error: its place, its first iteration and its kind.
+/// A planted error: its brick, first iteration and kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plant {
-    /// Kernels of this brick.
     pub brick: Brick,
     pub layer: u32,
     pub iteration: u64,
@@ -26,7 +23,7 @@ pub struct Plant {
 }
 
 impl Plant {
-    /// Changes one element behind the first 64, if there are so many.
+    /// Changes one element after the first 64, if there are so many.
     pub fn spoil(&self, out: &mut [f32]) {
         if out.len() > FIRST {
             let at = FIRST + (out.len() - FIRST) / 2;

@@ -3,14 +3,13 @@
 use super::blocked_matmul::{self, Factors, Panels};
 use super::kernels::Kernels;
 
-/// Projections: one row times a matrix, or several at once.
 pub struct Projector {
     blocked: bool,
     panels: Panels,
 }
 
 impl Projector {
-    /// `blocked`: several rows at once go through the blocked product.
+    /// With `blocked`, several rows at once use the blocked product.
     pub fn new(blocked: bool) -> Projector {
         Projector {
             blocked,

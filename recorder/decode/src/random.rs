@@ -6,7 +6,7 @@ pub struct Random {
 }
 
 impl Random {
-    /// Starts the sequence of `seed`; `stream` keeps the users of one seed apart.
+    /// Starts the sequence of `seed`. Different values of `stream` give independent sequences for one seed.
     pub fn new(seed: u64, stream: u64) -> Random {
         let mut random = Random {
             state: seed ^ stream.wrapping_mul(0xD1B5_4A32_D192_ED03),
@@ -15,7 +15,6 @@ impl Random {
         random
     }
 
-    /// 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.state;
@@ -29,12 +28,12 @@ impl Random {
         (self.next_u64() >> 40) as f32 / (1u32 << 24) as f32
     }
 
-    /// Uniform with mean 0 and the standard deviation given.
+    /// Uniform with mean 0 and the given standard deviation.
     pub fn spread(&mut self, deviation: f32) -> f32 {
         (2.0 * self.unit() - 1.0) * deviation * 3f32.sqrt()
     }
 
-    /// Uniform in `0..bound`; the bias of the remainder is far below what matters here.
+    /// Uniform in `0..bound`. The modulo bias is far below what matters here.
     pub fn below(&mut self, bound: usize) -> usize {
         (self.next_u64() % bound.max(1) as u64) as usize
     }

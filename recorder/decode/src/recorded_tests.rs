@@ -17,7 +17,6 @@ const LAYERS: usize = 2;
 const HEADS: usize = 3;
 const TOKENS: usize = 4;
 
-/// Columns that the tests read, whatever the table.
 #[derive(Clone, Debug, Default)]
 struct Row {
     id: u64,
@@ -52,7 +51,7 @@ fn text(batch: &RecordBatch, name: &str, row: usize) -> Option<String> {
     Some(column.values().as_string::<i32>().value(key).to_owned())
 }
 
-/// All rows of one table; `parent` is the column that names the enclosing row.
+/// All rows of one table. `parent` is the column with the enclosing row.
 fn rows(run: &Path, table: &str, parent: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     let reader = FileReader::try_new(
@@ -254,7 +253,6 @@ fn workers_are_joined_by_waits_that_end_after_the_tasks() {
     assert!(!run.join("kernels").exists() && !run.join("tiles").exists());
 }
 
-/// Ends of the waits, by id.
 fn syncs(run: &Path) -> HashMap<u64, i64> {
     let reader =
         FileReader::try_new(File::open(run.join("syncs/000000.arrow")).unwrap(), None).unwrap();

@@ -3,7 +3,7 @@
 use crate::rope;
 use crate::weights::{LayerWeights, Shape, Weights};
 
-/// The logits after each position of `tokens`, every position from scratch.
+/// The logits after each position of `tokens`, each position computed from scratch.
 pub fn logits(shape: &Shape, weights: &Weights, tokens: &[usize]) -> Vec<Vec<f64>> {
     let embedding = |token: &usize| wide(&weights.embedding[token * shape.dim..][..shape.dim]);
     let mut rows: Vec<Vec<f64>> = tokens.iter().map(embedding).collect();
@@ -82,7 +82,7 @@ fn norm(x: &[f64], weight: &[f32]) -> Vec<f64> {
         .collect()
 }
 
-/// Pairs (i, i + half) turned by their angle, as complex numbers.
+/// Rotates pairs (i, i + half) by their angle, as complex numbers.
 fn rotated(x: &[f64], position: usize) -> Vec<f64> {
     let half = x.len() / 2;
     let mut out = vec![0.0; x.len()];

@@ -3,10 +3,9 @@
 use super::kernels::Kernels;
 use super::weights::Shape;
 
-/// Base of the wavelengths.
 const BASE: f64 = 10_000.0;
 
-/// Cosines and sines of all positions, laid out like the rows they rotate.
+/// Cosines and sines of all positions, in the layout of the rows they rotate.
 pub struct Rope {
     cos: Vec<f32>,
     sin: Vec<f32>,
@@ -15,7 +14,6 @@ pub struct Rope {
 }
 
 impl Rope {
-    /// Tables for every position of the cache.
     pub fn new(shape: &Shape) -> Rope {
         let (mut cos, mut sin) = (Vec::new(), Vec::new());
         for position in 0..shape.positions {
@@ -33,8 +31,8 @@ impl Rope {
         }
     }
 
-    /// `out` = the heads of `row` rotated to `position`. Per element: a copy
-    /// into `swapped`, a `mul` and an `fma`.
+    /// `out` = the heads of `row` rotated to `position`. Per element: a copy into `swapped`, a `mul` and an
+    /// `fma`.
     pub fn rotate(
         &self,
         kernels: &Kernels,
@@ -60,15 +58,15 @@ impl Rope {
     }
 }
 
-/// Room for one row's intermediate values, `dim` each.
+/// Scratch space for one row, `dim` each.
 pub struct Spare<'a> {
-    /// The halves of each head swapped, the first negated.
+    /// The halves of each head swapped, with the first one negated.
     pub swapped: &'a mut [f32],
-    /// Those times the sines.
+    /// `swapped` times the sines.
     pub product: &'a mut [f32],
 }
 
-/// Angle of value `i` of a head at a position: both halves share their angles.
+/// Angle of value `i` of a head at a position. Both halves have the same angles.
 pub fn angle(position: usize, i: usize, head_dim: usize) -> f64 {
     let pair = i % (head_dim / 2);
     position as f64 * BASE.powf(-2.0 * pair as f64 / head_dim as f64)

@@ -14,7 +14,6 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// A seeded sequence of draws.
     pub fn new(vocab: usize, seed: u64) -> Sampler {
         let row = vec![0.0; vocab];
         Sampler {
@@ -26,7 +25,6 @@ impl Sampler {
         }
     }
 
-    /// The token after `position`.
     pub fn draw(&mut self, probe: &Probe, logits: &[f32], position: usize) -> usize {
         let target = self.random.unit();
         let Sampler {

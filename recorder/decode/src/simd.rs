@@ -6,15 +6,14 @@ use trueno::backends::scalar::ScalarBackend;
 #[cfg(target_arch = "x86_64")]
 use trueno::backends::{avx2::Avx2Backend, avx512::Avx512Backend, sse2::Sse2Backend};
 
-/// `Avx512Backend::add` and `mul` (0.32.0) switch to aligned streaming stores
-/// at 8,192 elements without looking at the alignment and end in a SIGSEGV.
-/// Pieces below that keep to the ordinary stores.
+/// `Avx512Backend::add` and `mul` (0.32.0) switch to aligned streaming stores at 8,192 elements without checking
+/// the alignment, and crash with SIGSEGV. Smaller pieces use the ordinary stores.
 const PIECE: usize = 4096;
 
-/// Calls a function generic over the library's backend type.
+/// Calls a function that is generic over the library's backend type.
 ///
-/// A call to code behind `target_feature` is never inlined into code without
-/// it, so every library call is a real call; the choice is made once, outside.
+/// Code behind `target_feature` is never inlined into code without it, so every library call is a real call. The
+/// choice is made once, outside.
 macro_rules! with_backend {
     ($simd:expr, $function:ident ( $($argument:expr),* $(,)? )) => {
         // SAFETY: a `Simd` exists only for instruction sets this CPU was found
@@ -37,7 +36,7 @@ macro_rules! with_backend {
     };
 }
 
-/// `out[i] = rows[i] · x`, row `i` being `x.len()` values at `i * stride`.
+/// `out[i] = rows[i] · x`, where row `i` is the `x.len()` values at `i * stride`.
 pub fn row_dots(simd: Simd, rows: &[f32], stride: usize, x: &[f32], out: &mut [f32]) {
     assert!(stride >= x.len() || out.len() <= 1, "rows overlap");
     if let Some(last) = out.len().checked_sub(1) {
@@ -166,7 +165,6 @@ elementwise!(
     /// `out = a / (1 + e^-a)`.
     swish, swish_on(a));
 
-/// `out = a * factor`.
 pub fn scale(simd: Simd, a: &[f32], factor: f32, out: &mut [f32]) {
     assert_eq!(a.len(), out.len(), "unequal lengths");
     with_backend!(simd, scale_on(a, factor, out))

@@ -3,7 +3,6 @@
 use super::brick::Brick;
 use std::str::FromStr;
 
-/// The brick, and about how many times as long it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
     pub brick: Brick,
@@ -12,8 +11,7 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// Gives the repetitions of call number `call` (from 0): whole numbers
-    /// whose sum over calls `0..n` is `floor(n * factor)`.
+    /// Repetitions of call number `call` (from 0). The sum over calls `0..n` is `floor(n * factor)`.
     pub fn repetitions(&self, call: u64) -> u64 {
         let total_before = |calls: u64| (calls as f64 * self.factor).floor() as u64;
         (total_before(call + 1) - total_before(call)).max(1)

@@ -12,7 +12,7 @@ use crate::simd;
 use crate::weights::{Shape, Weights};
 use trueno_recorder::{Name, Recorder};
 
-/// No width a multiple of any SIMD width.
+/// No width is a multiple of a SIMD width.
 fn plan() -> Plan {
     let shape = Shape {
         layers: 2,
@@ -40,7 +40,7 @@ fn run(plan: &Plan, probe: &Probe) -> Generated {
     generate(plan, probe).unwrap()
 }
 
-/// The largest difference of the logits from the reference's, fed with the same tokens.
+/// The largest difference between the logits and the reference's for the same tokens.
 fn error(plan: &Plan, generated: &Generated) -> f64 {
     let weights = Weights::random(&plan.shape, plan.seed);
     let fed: Vec<usize> = generated

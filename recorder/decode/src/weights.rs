@@ -2,29 +2,25 @@
 
 use super::random::Random;
 
-/// Shape of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     pub layers: usize,
     /// Width of the residual stream.
     pub dim: usize,
-    /// Attention heads; `dim` is a multiple.
+    /// `dim` must be a multiple of it.
     pub heads: usize,
-    /// Width of the feed-forward network.
     pub ffn: usize,
     pub vocab: usize,
-    /// Positions the key/value cache holds.
     pub positions: usize,
 }
 
 impl Shape {
-    /// Values of one head.
     pub fn head_dim(&self) -> usize {
         self.dim / self.heads
     }
 }
 
-/// Weights of one layer. Matrices are row-major, one row an output.
+/// Weights of one layer. Matrices are row-major, with one row per output.
 pub struct LayerWeights {
     /// RMSNorm before attention, `dim`.
     pub attention_norm: Vec<f32>,
@@ -43,7 +39,7 @@ pub struct LayerWeights {
 }
 
 pub struct Weights {
-    /// One row a token, `vocab x dim`.
+    /// One row per token, `vocab x dim`.
     pub embedding: Vec<f32>,
     pub layers: Vec<LayerWeights>,
     /// RMSNorm before the head, `dim`.
@@ -53,7 +49,7 @@ pub struct Weights {
 }
 
 impl Weights {
-    /// Random weights; projections keep the variance of their input.
+    /// Random weights. Projections preserve the variance of their input.
     pub fn random(shape: &Shape, seed: u64) -> Weights {
         let random = &mut Random::new(seed, 1);
         let (dim, ffn) = (shape.dim, shape.ffn);

@@ -4,7 +4,6 @@
 //! transcendental function counts as one operation. A brick declares the sum
 //! over the kernels it really ran, repetitions included.
 
-/// Operations and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     pub flops: u64,
@@ -13,7 +12,6 @@ pub struct Work {
 }
 
 impl Work {
-    /// From counts of values.
     pub const fn new(flops: usize, read: usize, written: usize) -> Work {
         Work {
             flops: flops as u64,
@@ -22,37 +20,36 @@ impl Work {
         }
     }
 
-    /// m x n matrix times vector: 2mn; reads mn + n, writes m.
+    /// m x n matrix times vector: 2mn operations; reads mn + n, writes m.
     pub const fn matvec(m: usize, n: usize) -> Work {
         Work::new(2 * m * n, m * n + n, m)
     }
 
-    /// m x k times k x n: 2mnk; reads mk + kn, writes mn.
+    /// m x k times k x n: 2mnk operations; reads mk + kn, writes mn.
     pub const fn matmul(m: usize, n: usize, k: usize) -> Work {
         Work::new(2 * m * n * k, m * k + k * n, m * n)
     }
 
-    /// One block added to a product: 2mnk; reads mk + kn + mn, writes mn.
+    /// One block added to a product: 2mnk operations; reads mk + kn + mn, writes mn.
     pub const fn block(m: usize, n: usize, k: usize) -> Work {
         Work::new(2 * m * n * k, m * k + k * n + m * n, m * n)
     }
 
-    /// n values to one, `per` operations each: reads n, writes 1.
+    /// n values reduced to one, with `per` operations each: reads n, writes 1.
     pub const fn reduction(n: usize, per: usize) -> Work {
         Work::new(per * n, n, 1)
     }
 
-    /// n values from `operands` vectors of n, `per` operations each.
+    /// n values from `operands` vectors of n, with `per` operations each.
     pub const fn elementwise(n: usize, operands: usize, per: usize) -> Work {
         Work::new(per * n, operands * n, n)
     }
 
-    /// n values moved: no operations.
+    /// n values copied: no operations.
     pub const fn copy(n: usize) -> Work {
         Work::new(0, n, n)
     }
 
-    /// Bytes read and written.
     pub const fn bytes(self) -> u64 {
         self.read_bytes + self.written_bytes
     }

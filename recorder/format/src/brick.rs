@@ -98,7 +98,7 @@ pub enum BrickId {
     SvdCompute = 22,
 }
 
-/// Number, name as recorded, category, and other spellings (lower case, no separators).
+/// Number, recorded name, category, and other spellings (lower case, no separators).
 type Row = (
     BrickId,
     &'static str,

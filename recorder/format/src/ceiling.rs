@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Source {
-    /// A clock or a counter read it.
+    /// Read from a clock or a counter.
     Measured = 0,
-    /// The program states it.
+    /// Stated by the program.
     Declared = 1,
-    /// A formula over measured and declared values.
+    /// Calculated from measured and declared values.
     Computed = 2,
     /// From a data sheet.
     Nominal = 3,
@@ -44,9 +44,9 @@ impl Source {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CeilingKind {
-    /// Arithmetic operations a second.
+    /// Arithmetic operations per second.
     Compute,
-    /// Bytes a second.
+    /// Bytes per second.
     Bandwidth,
 }
 
@@ -151,7 +151,7 @@ pub struct RecordedCeilings {
 
 /// Ceilings that were measured, or will be when they are asked for.
 pub trait CeilingSource: fmt::Debug + Send + Sync {
-    /// Gives them; may take seconds, where they are measured now. Why there are none is one of the values: that
-    /// never keeps a run from being recorded.
+    /// Returns the ceilings; may take seconds if they are measured now. If there are none, one of the values
+    /// says why: that never prevents a recording.
     fn recorded(&self) -> RecordedCeilings;
 }

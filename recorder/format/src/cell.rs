@@ -9,11 +9,11 @@ use crate::text::Text;
 pub enum Cell {
     /// No value.
     Null,
-    /// Value of columns of 32 and of 64 bits.
+    /// Value of a column of 32 or 64 bits.
     U64(u64),
     /// Signed.
     I64(i64),
-    /// Floating point.
+    /// Floating-point.
     F64(f64),
     /// Yes or no.
     Bool(bool),
@@ -46,7 +46,7 @@ impl From<Option<Text>> for Cell {
 }
 
 impl Cell {
-    /// The value as it waits for its batch.
+    /// The value in the form in which rows wait for their batch.
     pub(crate) fn word(self) -> Option<u64> {
         Some(match self {
             Self::Null => return None,
@@ -72,7 +72,7 @@ impl Cell {
     }
 }
 
-/// Refuses cells that make no row of the table.
+/// Rejects cells that do not form a row of the table.
 pub(crate) fn check(table: &Table, cells: &[Cell]) -> Result<(), Error> {
     let wrong = |problem: String| Error::Row {
         table: table.name,

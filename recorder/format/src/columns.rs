@@ -19,10 +19,9 @@ use crate::waiting_rows::{COLUMN_STRIDE, FIRST_WORDS, RowOrigin, WaitingRows};
 pub struct Columns {
     table: &'static Table,
     rows: usize,
-    /// Origin of the rows.
     origin: RowOrigin,
-    /// A bit for each column that has its values in the waiting rows' `values`, one a row;
-    /// all others hold the same value, `first`, in every row.
+    /// A bit for each column with a value per row, in the waiting rows' `values`. All others have the same
+    /// value, `first`, in every row.
     varies: u64,
     waiting: WaitingRows,
 }
@@ -65,7 +64,6 @@ impl Columns {
         self.origin = origin;
     }
 
-    /// The origin of the rows that follow.
     #[inline]
     pub(crate) fn origin(&self) -> RowOrigin {
         self.origin
@@ -76,7 +74,6 @@ impl Columns {
         self.waiting.origin_of(row)
     }
 
-    /// Rows that there is still room for.
     #[inline]
     pub(crate) fn room(&self) -> usize {
         BATCH_ROWS - self.rows
@@ -105,7 +102,7 @@ impl Columns {
         self.push(row);
     }
 
-    /// Adds a row of the writer's own: `fill` must give every cell. There must be room.
+    /// Adds a row that the writer itself creates. `fill` must set every cell, and there must be room.
     pub(crate) fn fill_own_row(&mut self, fill: impl FnOnce(&mut Row<'_>)) {
         self.set_origin(RowOrigin::OWN);
         let mut cells = self.begin_row();
@@ -127,7 +124,6 @@ impl Columns {
         }
     }
 
-    /// With the number of cells that were given, and the columns that vary now.
     #[inline(always)]
     fn end_row(&mut self, (cells, varies): (usize, u64)) {
         debug_assert_eq!(
@@ -189,7 +185,7 @@ impl Columns {
 }
 
 impl Row<'_> {
-    /// Puts the last cell, which says what is there.
+    /// Sets the last cell: the bits of the cells that are present.
     #[inline(always)]
     fn end(mut self) -> (usize, u64) {
         let (cells, present) = (self.next, self.present);
@@ -225,8 +221,8 @@ impl CellSink for Row<'_> {
     }
 }
 
-/// Takes the first value of a column that differs from the one it had; in the first row of a
-/// batch that one is of the batch before. Gives the bit of the column if it varies from here on.
+/// Handles the first value of a column that differs from the previous ones; in the first row of a batch, from the
+/// previous batch. Returns the bit of the column if it varies from here on.
 #[cold]
 #[inline(never)]
 fn begin_to_vary(
@@ -255,7 +251,7 @@ mod tests {
 
     type Cell = Option<u64>;
 
-    /// Rows of a table whose cells change seldom, so that columns hold one value for a while.
+    /// Rows of a table whose cells change rarely, so that columns are constant for a while.
     fn rows(table: &'static Table) -> impl Strategy<Value = Vec<Vec<Cell>>> {
         let cell = prop_oneof![9 => Just(Some(5)), 1 => (5u64..8).prop_map(Some), 1 => Just(None)];
         let nullable = table.columns.iter().map(|column| column.nullable);
@@ -311,7 +307,7 @@ mod tests {
         }
     }
 
-    /// The point of it all: nothing is stored for a column of one value, in any batch.
+    /// The purpose of the design: a constant column stores no values, in any batch.
     #[test]
     fn a_column_of_one_value_stays_one_value() {
         let table = crate::schema::table("edges").unwrap();

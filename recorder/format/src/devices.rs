@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use crate::schema::DeviceRow;
 use crate::text::Texts;
 
-/// Starts of the keys in `values` that tell of a device: those of PyTorch's traces, of Nsight Systems and ours. A
-/// number and the property follow.
+/// Prefixes of the keys in `values` that describe a device: those of PyTorch's traces, of Nsight Systems and ours.
+/// A number and the property follow.
 const KEYS: [&str; 3] = ["trace.deviceProperties.", "gpu:", "device."];
 
 /// Device and property that a key in `values` tells of; a number alone gives the name.

@@ -7,16 +7,14 @@ use crate::record::Record;
 use crate::schema::{TABLES, TableId};
 use crate::text::{Text, Texts};
 
-/// Names that one thread counts apart; rows of further ones are in the sum of their table alone.
+/// Names that one thread counts separately. Rows of other names are only in the sum of their table.
 const SLOTS: usize = 64;
-/// Names that a table of `run.json` lists.
 const LISTED: usize = 32;
 
-/// Rows of one name in one table.
 #[derive(Default)]
 #[repr(C)]
 struct Slot {
-    /// Table and 1 above, number of the name below; 0: free.
+    /// Table plus 1 in the upper half, number of the name in the lower half; 0 if free.
     key: AtomicU64,
     rows: AtomicU64,
 }

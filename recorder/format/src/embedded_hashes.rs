@@ -53,7 +53,7 @@ impl FileForm {
         Some(u64::from(u32::from_le_bytes(*length)) + self.end_bytes())
     }
 
-    /// Lengths that keep the footer where its readers look for it.
+    /// File lengths must be a multiple of this, so that readers find the footer.
     fn alignment(self) -> usize {
         match self {
             FileForm::Arrow => 8,

@@ -8,19 +8,19 @@ use std::sync::Arc;
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is a run already.
+    /// A run already exists.
     #[error("{}: a run already exists there (hint: choose another path, or give --overwrite; in a program `Builder::overwrite(true)`, in Python `overwrite=True`)", .path.display())]
     RunExists {
         /// The run directory.
         path: PathBuf,
     },
-    /// Another recorder, of this process or another, is writing that run now.
+    /// A recorder, of this or another process, is writing that run now.
     #[error("{}: a run is being recorded there now (hint: choose another path, or wait for its end)", .path.display())]
     RunInUse {
         /// The run directory.
         path: PathBuf,
     },
-    /// A run would be replaced through a link.
+    /// The run to be replaced is behind a link.
     #[error("{}: is a link to a run, and links are not followed to replace one (hint: give the path of the run, {})", .path.display(), .target.display())]
     Link {
         /// The link.
@@ -28,24 +28,24 @@ pub enum Error {
         /// Where it leads.
         target: PathBuf,
     },
-    /// Something else has come to that path since it was looked at.
+    /// The path has changed since it was checked.
     #[error("{}: has changed since it was checked, and is left unchanged (hint: try again, or choose another path)", .path.display())]
     Changed {
         /// The run directory.
         path: PathBuf,
     },
-    /// There is something that is not a run; it is never removed.
+    /// The path exists but is not a run; it is never removed.
     #[error("{}: exists and is not a run directory (expected a new path, or a folder whose run.json is that of a run; hint: choose another path)", .path.display())]
     NotARun {
         /// The path of it.
         path: PathBuf,
     },
-    /// There is a run with files of somebody else in it; nothing is removed.
+    /// The run contains files that are not ours; nothing is removed.
     #[error("{}: would be replaced, and contains files that do not belong to a run: {entries} (hint: move them, or choose another path)", .path.display())]
     Foreign {
         /// The run directory.
         path: PathBuf,
-        /// Names in it.
+        /// Names of those entries.
         entries: String,
     },
     /// A row that does not fit its table.
@@ -53,17 +53,17 @@ pub enum Error {
     Row {
         /// The table.
         table: &'static str,
-        /// Found and expected.
+        /// Expected and actual content.
         problem: String,
     },
-    /// The operating system refused something.
+    /// An input or output error.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// The action that failed.
         action: &'static str,
-        /// The reason.
+        /// The system's error.
         source: Arc<io::Error>,
     },
 }

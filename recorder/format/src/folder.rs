@@ -19,7 +19,7 @@ use crate::regular_file;
 #[derive(Debug)]
 pub struct Folder {
     held: Held,
-    /// Absolute, as it was when the folder was opened.
+    /// Absolute path at the time the folder was opened.
     path: PathBuf,
 }
 
@@ -101,7 +101,7 @@ impl Folder {
         found.is_ok_and(|stat| Identity::of(&stat) == self.held.identity)
     }
 
-    /// The descriptor, or a new one where the program has closed it.
+    /// The descriptor, or a new one if the program has closed it.
     fn held(&self) -> io::Result<Open<'_>> {
         if let Some(held) = self.held.get() {
             return Ok(Open::Held(held));
@@ -158,7 +158,7 @@ impl Folder {
         Ok(File::from(descriptor))
     }
 
-    /// Opens a file in it that is there; each write goes to its end.
+    /// Opens an existing file for appending.
     ///
     /// # Errors
     /// It cannot be opened, or is a link.
@@ -344,7 +344,6 @@ impl Folder {
     }
 }
 
-/// The descriptor of a folder.
 enum Open<'f> {
     Held(BorrowedFd<'f>),
     Again(Held),
@@ -359,13 +358,12 @@ impl AsFd for Open<'_> {
     }
 }
 
-/// The error where a path leads to another folder than before.
 pub(crate) fn moved() -> io::Error {
     io::Error::other("the folder was moved, and another one is in its place")
 }
 
-/// An absolute path, which has its meaning also after the program has changed its working folder; without a slash at
-/// its end, behind which a link would be followed.
+/// An absolute path, which stays valid when the program changes its working directory. It has no trailing slash,
+/// because a link before one would be followed.
 pub(crate) fn absolute(path: &Path) -> io::Result<PathBuf> {
     Ok(std::path::absolute(path)?.components().collect())
 }

@@ -53,7 +53,7 @@ impl Identity {
     }
 }
 
-/// A descriptor that is closed only while it is of the file that it was opened for.
+/// A descriptor that is only closed while it still refers to the file it was opened for.
 #[derive(Debug)]
 pub(crate) struct Held {
     descriptor: ManuallyDrop<OwnedFd>,
@@ -182,7 +182,6 @@ impl HeldFile {
     }
 }
 
-/// The error where a descriptor is lost.
 pub(crate) fn closed() -> io::Error {
     io::Error::other("the program has closed its descriptor, which it did not open")
 }
@@ -191,7 +190,7 @@ pub(crate) fn closed() -> io::Error {
 mod tests {
     use super::*;
 
-    /// Closes a number, and gives it to a file of its own.
+    /// Closes a descriptor and reuses its number for another file.
     fn take_over(number: RawFd) -> File {
         let file = tempfile::tempfile().unwrap();
         // SAFETY: plain system calls; the test has the process's other descriptors in view.

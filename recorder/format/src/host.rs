@@ -45,7 +45,7 @@ fn memory_bytes(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The features that decide which kernels can run; sorted.
+/// The CPU features that decide which kernels can run, sorted.
 fn arithmetic_features(flags: &str) -> Vec<String> {
     const PREFIXES: [&str; 7] = ["sse", "ssse", "avx", "fma", "amx", "asimd", "sve"];
     const WHOLE: [&str; 11] = [

@@ -16,12 +16,12 @@ pub const JOURNAL: &str = "batches.jsonl";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Chunk {
-    /// Magic and schema; of Parquet, the magic.
+    /// Magic and schema; for Parquet, only the magic.
     Head,
-    /// One record batch; of Parquet, one row group.
+    /// One record batch; for Parquet, one row group.
     Batch,
-    /// Dictionaries, end of stream, footer, magic: written when the segment is sealed.
-    /// Of Parquet, page indexes and footer.
+    /// Dictionaries, end of stream, footer and magic, written when the segment is sealed. For Parquet, page
+    /// indexes and footer.
     Tail,
 }
 
@@ -77,7 +77,7 @@ impl Line {
     }
 }
 
-/// Adds the last member to a JSON object, and a newline.
+/// Appends the seal to a JSON object, and a newline.
 pub(crate) fn seal(mut object: String) -> String {
     object.truncate(object.len() - 1);
     let hash = chunk_hash(object.as_bytes());
@@ -85,7 +85,6 @@ pub(crate) fn seal(mut object: String) -> String {
     object
 }
 
-/// The object of a line whose last member is right.
 pub(crate) fn unseal(line: &[u8]) -> Option<&[u8]> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let sealed = line.strip_suffix(b"\"}")?;

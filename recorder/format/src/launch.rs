@@ -12,7 +12,7 @@ const SHARED_MEMORY: u8 = 8;
 /// A launch as far as it is known: each part may be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
-    /// A bit for each part.
+    /// A bit for each part that is known.
     given: u8,
     grid: [u32; 3],
     block: [u32; 3],
@@ -72,7 +72,6 @@ impl Launch {
         }
     }
 
-    /// The reverse of [`Launch::record`].
     pub(crate) fn from_record(record: &Record) -> Self {
         let ((grid_x, grid_y), (grid_z, block_x)) = (unpair(record.start), unpair(record.end));
         let (block_y, block_z) = unpair(record.m[0]);
@@ -89,12 +88,11 @@ impl Launch {
         self.given & part != 0
     }
 
-    /// The source, whose name is a text of the run.
+    /// The source; its name is a text of the run.
     pub(crate) fn ptx(&self) -> Option<PtxHash> {
         self.has(PTX).then(|| PtxHash::from_number(self.ptx))
     }
 
-    /// A row with its columns, the source's name left out.
     #[inline]
     pub(crate) fn row(&self) -> KernelRow {
         let number = |part: u8, value: u32| self.has(part).then_some(value);

@@ -39,7 +39,7 @@ pub struct LiveCounts {
     no_ring_later: LaterCounters,
     unwritten_later: LaterCounters,
     files: LiveFiles,
-    /// A bit for each table whose rows come from where the writer's death ends them.
+    /// A bit for each table that the writer fills from a source that is lost when it dies.
     unread: AtomicU64,
 }
 
@@ -48,7 +48,6 @@ pub struct LiveCounts {
 pub struct LiveFiles {
     rings_made: AtomicU64,
     rings_removed: AtomicU64,
-    /// A bit for each table.
     tables: AtomicU64,
 }
 
@@ -137,7 +136,7 @@ pub fn is_recording(run: &Path) -> Option<bool> {
     is_locked(&regular_file::open(&run.join(LIVE).join(LOG)).ok()?)
 }
 
-/// As [`is_recording`], of a run whose folder is held.
+/// Like [`is_recording`], for a run whose folder is open.
 pub(crate) fn is_recording_in(run: &Folder) -> Option<bool> {
     is_locked(&run.folder(LIVE).ok()?.open_file(LOG).ok()?)
 }

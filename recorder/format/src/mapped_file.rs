@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::mapping::Mapping;
 
-/// Changes with every change of a record, a header, or the numbers of fixed texts; but not where a header, zeroed at
-/// first, grows at its end: then killed programs of older and newer recorders are read alike.
+/// Must change with every change of a record, a header, or the numbers of fixed texts. Exception: a header that
+/// grows at its end, because that part is zero in older files, so programs of older and newer recorders that were
+/// killed are read alike.
 const LIVE_VERSION: u32 = 1;
 /// Headers take one page: records begin behind it.
 pub const HEADER_BYTES: usize = 4096;

@@ -108,8 +108,8 @@ impl Mapping {
         })
     }
 
-    /// Maps every page for writing now, and not under the first event that reaches it: a
-    /// first touch costs several times an event.
+    /// Faults in every page now and not during the first event that reaches it: a first touch costs several
+    /// times as much as an event.
     fn populate(&self) -> io::Result<()> {
         if cfg!(miri) {
             // It knows no `madvise`, and has the pages.
@@ -163,7 +163,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Gives the file its length with blocks on disk, so that no later store finds the disk full.
+/// Sets the length of the file and allocates its blocks, so that no later store finds the disk full.
 fn reserve(file: RawFd, bytes: usize) -> io::Result<()> {
     // SAFETY: takes numbers.
     match unsafe { libc::posix_fallocate(file, 0, bytes as libc::off_t) } {

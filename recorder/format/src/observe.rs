@@ -34,11 +34,10 @@ use line_tail::LineTail;
 use observed_ring::ObservedRing;
 use shared_pages::SharedPages;
 
-/// Knots of the timeline that are kept: events older than them are not looked at any more.
+/// Limit on knots of the timeline; events older than all of them are ignored.
 const MAX_KNOTS: usize = 256;
-/// Bytes that are kept of a name.
 const MAX_NAME_BYTES: usize = 256;
-/// Numbers of names from this on are not believed.
+/// Numbers of names from here on are treated as damage.
 const MAX_NAMES: u32 = 1 << 24;
 
 /// Facts of one look.
@@ -80,10 +79,9 @@ pub struct Observer {
     live: PathBuf,
     log: LineTail,
     journal: LineTail,
-    /// By the number of their first ring.
+    /// By the number of the first ring in each.
     files: BTreeMap<u32, Arc<SharedPages>>,
     rings: BTreeMap<u32, ObservedRing>,
-    /// Numbers of rings whose files are there.
     there: HashSet<u32>,
     counts: Option<SharedPages>,
     names: Vec<Option<Arc<str>>>,
@@ -94,7 +92,6 @@ pub struct Observer {
     ceilings: Vec<Ceiling>,
     dropped: RowCounters,
     dropped_logged: HashSet<(u32, u64)>,
-    /// Rows of sealed and open segments.
     written: RowCounters,
     overwritten: u64,
     unreadable_rings: u64,
@@ -167,7 +164,6 @@ impl Observer {
         look
     }
 
-    /// Maps rings that are new.
     fn find_rings(&mut self) -> io::Result<()> {
         let mut there = HashSet::new();
         for entry in fs::read_dir(&self.live)? {

@@ -46,7 +46,7 @@ pub struct Subject {
     pub backend: u16,
 }
 
-/// A [`Record`] whose subject is one word, for compilers that would copy it field by field.
+/// A [`Record`] with its subject as one word, because some compilers would copy it field by field.
 #[repr(C, align(64))]
 struct RecordOfWords {
     start: u64,
@@ -108,7 +108,6 @@ macro_rules! records {
                 }
             }
 
-            /// True if `name` is the name of the row.
             pub(crate) fn is_named(&self) -> bool {
                 match self.kind {
                     $($($(kind::$name => stringify!($named) == "named",)?)?)+

@@ -27,34 +27,29 @@ pub struct Rows {
     /// Ticks to times.
     pub timeline: Timeline,
     texts: FixedTexts,
-    /// The source hash last turned into text.
     ptx: Option<(PtxHash, Text)>,
 }
 
-/// A row on the same thread that may be missing.
+/// Id of a row on the same thread; `None` if `seq` is 0.
 #[inline]
 fn on_thread(thread: u32, seq: u32) -> Option<u64> {
     (seq != 0).then(|| row_id(thread, seq))
 }
 
-/// True if the row has the place that began it.
 #[inline(always)]
 fn has_place(record: &Record) -> bool {
     record.name & SITE != 0
 }
 
-/// Name and place of a record that makes a row with both.
 #[inline(always)]
 fn site(number: u32, texts: &mut dyn Texts) -> Site {
     texts.site_of(number).unwrap_or_default()
 }
 
-/// The extension of that kind in a group.
 fn find(group: &[Record], kind: u8) -> Option<&Record> {
     group[1..].iter().find(|record| record.kind == kind)
 }
 
-/// The shape of a launch, as far as a group holds it.
 fn launch(group: &[Record]) -> Launch {
     let record = find(group, extension::LAUNCH);
     record.map_or_else(Launch::default, Launch::from_record)
@@ -70,7 +65,7 @@ impl Rows {
         }
     }
 
-    /// Start and duration. Both ends go through one monotone function, so nesting is kept.
+    /// Start and duration. Both ends are converted with one monotone function, so nesting is preserved.
     #[inline(always)]
     fn interval(&mut self, record: &Record) -> (i64, i64) {
         let start = self.timeline.ns(record.start);
@@ -137,8 +132,7 @@ impl Rows {
         length
     }
 
-    /// Out of line: most rows of most runs come through here, and alone it keeps its values in
-    /// registers.
+    /// Not inlined: most rows of most runs come through here, and separately it keeps its values in registers.
     #[inline(never)]
     fn brick(
         &mut self,
@@ -408,7 +402,7 @@ impl Rows {
         });
     }
 
-    /// Of the whole program, whichever thread it was that paused.
+    /// Applies to the whole program, whichever thread paused.
     fn pause(&mut self, record: &Record, to: &mut Columns) {
         let time_ns = self.timeline.ns(record.start);
         to.push(&AnnotationRow {

@@ -21,7 +21,6 @@ pub fn open(path: &Path) -> io::Result<File> {
     checked(file)
 }
 
-/// The open file, if it is a regular one.
 pub(crate) fn checked(file: File) -> io::Result<File> {
     let found = file.metadata()?.file_type();
     let what = match () {

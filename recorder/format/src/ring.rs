@@ -22,18 +22,18 @@ use crate::mapped_file::HEADER_BYTES;
 use crate::mapping::Mapping;
 use crate::record::Record;
 
-/// Positions above this are not believed, and leave room to count on.
+/// Positions above this are treated as damage. The rest of the range allows counting on without overflow.
 const MAX_POSITION: u64 = 1 << 62;
 
 /// One ring; shared by its producer and the writer.
 pub struct Ring {
     memory: Arc<Mapping>,
-    /// Where it begins in that memory, which several short rings share.
+    /// Start of the ring in the mapping, which several short rings share.
     base: NonNull<u8>,
-    /// Names its file; never used twice in a run.
+    /// Number of its file; never reused in a run.
     number: u32,
     capacity: u64,
-    /// Its bytes count as memory for growth.
+    /// True if its bytes count as growth of the memory.
     is_growth: bool,
     next: OnceLock<Arc<Ring>>,
 }
@@ -238,7 +238,6 @@ impl Ring {
         copied
     }
 
-    /// The record at a place of the ring, which was published and is not read.
     #[inline(always)]
     fn record(&self, at: usize) -> Record {
         // SAFETY: `at` lies within the capacity; the record was published before `head` was read with Acquire, and the
@@ -259,7 +258,7 @@ impl Ring {
 /// The writing end of a ring.
 pub struct Producer {
     records: *mut Record,
-    /// In the ring's header, which it holds: found once.
+    /// Pointer into the header of `ring`, computed once.
     positions: NonNull<Positions>,
     cursor: Cursor,
     ring: Arc<Ring>,

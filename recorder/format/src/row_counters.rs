@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::schema::{TABLES, TableId};
 
-/// Tables of format 1.5. Their counts stand in mapped files where they stood then, whatever tables there are more: what
-/// lies behind them would move, and files that a killed program has left would be misread.
+/// Number of tables in format 1.5. Their counts stay at the same offsets in mapped files although there are more
+/// tables now. Otherwise everything after them would move, and files of killed programs would be misread.
 const FIRST: usize = 20;
-/// Room for the counts of later tables, in a place of their own.
+/// Room for the counts of later tables, at a separate offset.
 const LATER: usize = 44;
 
 const _: () = assert!(TABLES.len() <= FIRST + LATER);
@@ -17,12 +17,12 @@ const _: () = assert!(TABLES.len() <= FIRST + LATER);
 #[repr(transparent)]
 pub struct RowCounters([AtomicU64; TABLES.len()]);
 
-/// In a mapped file, counts of the tables of format 1.5.
+/// Counts of the tables of format 1.5, in a mapped file.
 #[derive(Default)]
 #[repr(transparent)]
 pub(crate) struct FirstCounters([AtomicU64; FIRST]);
 
-/// In a mapped file, counts of later tables: zeros in files of older recorders.
+/// Counts of later tables, in a mapped file. Zero in files of older recorders.
 #[repr(transparent)]
 pub(crate) struct LaterCounters([AtomicU64; LATER]);
 

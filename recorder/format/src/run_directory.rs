@@ -24,9 +24,8 @@ use crate::run_json::RUN_JSON;
 /// The path of a run that is to be made, looked at.
 #[derive(Debug)]
 pub struct Destination {
-    /// As given, for messages.
+    /// As given by the caller, for messages.
     given: PathBuf,
-    /// Absolute.
     path: PathBuf,
     found: Found,
 }
@@ -35,7 +34,6 @@ pub struct Destination {
 enum Found {
     Nothing,
     EmptyFolder(Folder),
-    /// A run, or a folder of ranks, that may be replaced.
     Run(Folder),
 }
 
@@ -143,7 +141,8 @@ impl Destination {
         }
     }
 
-    /// The run that is to be replaced: that which was found, locked, and still one that may be.
+    /// Locks the run to be replaced, after checking that it is still the one that was found and may still be
+    /// replaced.
     fn locked_run(&self) -> Result<NewRun, Error> {
         let changed = || Error::Changed {
             path: self.given.clone(),
@@ -211,7 +210,7 @@ fn look(given: &Path, path: &Path, overwrite: bool) -> Result<Found, Error> {
     Ok(Found::Run(folder))
 }
 
-/// Refuses a run that is being recorded, that holds what is not of a run, or of which only a part could be removed.
+/// Rejects a run that is being recorded, has files that are not of a run, or could only be removed in part.
 fn check_replaceable(given: &Path, run: &Folder) -> Result<(), Error> {
     if is_recorded(run) {
         return Err(Error::RunInUse { path: given.into() });
@@ -219,7 +218,7 @@ fn check_replaceable(given: &Path, run: &Folder) -> Result<(), Error> {
     ours::check_removable(given, run)
 }
 
-/// True if a run, or one of its ranks, is being recorded, or made or replaced by another process.
+/// True if a run or one of its ranks is being recorded, created or replaced by another process.
 fn is_in_use(run: &Folder) -> bool {
     run.is_locked() || is_recorded(run) || ranks(run).iter().any(Folder::is_locked)
 }

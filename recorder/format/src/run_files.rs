@@ -13,13 +13,12 @@ use crate::journal::{JOURNAL, Line};
 use crate::run_directory::NewRun;
 use crate::run_json::{RUN_JSON, RunJson, sealed};
 
-/// Folder of kernel sources.
 const PTX: &str = "ptx";
 
 /// The open journal, and the folder of the other files.
 pub struct RunFiles {
     folder: Arc<Folder>,
-    /// Keeps others from making a run in the folder, or replacing it.
+    /// Prevents others from creating or replacing a run in the folder.
     lock: Option<FileLock>,
     journal: HeldFile,
     journal_bytes: u64,
@@ -119,7 +118,6 @@ impl RunFiles {
             .map_err(|e| self.error(&format!("{PTX}/{name}"), "write the source", e))
     }
 
-    /// A folder in the run, made where it is not there.
     pub(crate) fn folder_of(&self, name: &str) -> Result<Folder, Error> {
         let made = self.folder.create_folder(name);
         let folder = match made {
@@ -129,14 +127,13 @@ impl RunFiles {
         folder.map_err(|e| self.error(name, "make the folder", e))
     }
 
-    /// Error on a file of the run.
     pub(crate) fn error(&self, name: &str, action: &'static str, error: io::Error) -> Error {
         Error::io(&self.folder.path().join(name), action, error)
     }
 }
 
-/// Writes a new file in the place of what is there: a pipe would be waited for, and a link leads to what is not the
-/// run's.
+/// Writes a new file in place of an existing entry. Writing to the entry itself could block on a pipe or follow a
+/// link out of the run.
 fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
     let new = match folder.create_file(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {

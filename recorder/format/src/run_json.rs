@@ -233,8 +233,8 @@ pub enum State {
     Finished,
     /// The writer stopped early; `problems` says why.
     Failed,
-    /// The process ended before `finish`; what it had left was put in order afterwards, and
-    /// all segments are sealed.
+    /// The process ended before `finish`. The remaining data was recovered afterwards, and all segments are
+    /// sealed.
     Recovered,
 }
 

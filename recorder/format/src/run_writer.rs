@@ -51,7 +51,7 @@ pub struct RunWriter {
     tables: Vec<TableWriter>,
     encoder: BatchEncoder,
     texts: TextTable,
-    /// `None`: rows that wait die with the process.
+    /// `None` if waiting rows are lost when the process dies.
     live: Option<Live>,
 }
 
@@ -165,7 +165,6 @@ impl RunWriter {
         Ok(())
     }
 
-    /// The columns of a table, with room for a row.
     fn room(&mut self, table: TableId) -> Result<&mut Columns, Error> {
         let writer = &mut self.tables[table as usize];
         if writer.room(1).is_none() {
@@ -259,12 +258,11 @@ impl RunWriter {
     }
 }
 
-/// The folder of what waits.
 struct Live {
     folder: Arc<Folder>,
     log: Log,
     counts: Mapping,
-    /// Texts from this number on are not in the log.
+    /// Texts from this number on are not in the log yet.
     next_text: u32,
 }
 
@@ -279,8 +277,8 @@ impl Live {
         })
     }
 
-    /// Logs a text that is new, before a row names it. Where the log cannot grow, rows of the text are lost with the
-    /// process, as they would be without it.
+    /// Logs a new text before a row uses it. If the log cannot grow, rows with this text are lost when the
+    /// process dies, as without a log.
     fn know(&mut self, text: Text, is: &str) {
         if text.number() >= self.next_text {
             self.next_text = text.number() + 1;

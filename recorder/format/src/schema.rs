@@ -56,22 +56,22 @@ impl ColumnType {
 /// Origin of a column's values (invariant 2 of ARCHITECTURE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {
-    /// A clock, a counter or a pass over the data read it.
+    /// Read from a clock, a counter or a pass over the data.
     Measured,
-    /// The program stated it.
+    /// Stated by the program.
     Declared,
-    /// It names or places the row: ids, names, kinds.
+    /// Names or locates the row: ids, names, kinds.
     Identity,
 }
 
 /// The thing that a value refers to, and so what becomes of it where runs are put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// Names or links rows of one run: ids, what refers to them, correlations, events.
+    /// Names or links rows of one run: ids and references to them, correlations, events.
     Key,
-    /// Numbers a thread or a device of one run.
+    /// Number of a thread or a device of one run.
     Place,
-    /// Names a device in words: `cpu`, `gpu:<number>`.
+    /// Name of a device: `cpu`, `gpu:<number>`.
     PlaceName,
     /// A time on the run's own timeline.
     Time,
@@ -79,7 +79,7 @@ pub enum Scope {
     Value,
 }
 
-/// Provenance and scope of a column in one word: each column of the list has to choose.
+/// Provenance and scope of a column in one word, which each column of the list must state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// An identity of scope [`Scope::Key`].
@@ -90,11 +90,8 @@ enum Role {
     PlaceName,
     /// A measured time of scope [`Scope::Time`].
     Time,
-    /// An identity that means the same in every run.
     Identity,
-    /// A measured value.
     Measured,
-    /// A stated value.
     Declared,
 }
 
@@ -146,7 +143,7 @@ impl Column {
         }
     }
 
-    /// True if hardly a value comes again in other rows than the next one: ids of rows, and times.
+    /// True if values are hardly ever repeated: ids of rows, and times.
     pub(crate) fn is_distinct(&self) -> bool {
         self.name == "id" || self.scope == Scope::Time
     }
@@ -179,9 +176,9 @@ impl Column {
 pub enum LaneRule {
     /// Its thread.
     Thread,
-    /// The stream of its device; without a device, its thread.
+    /// The stream of its device, or its thread if it has no device.
     StreamElseThread,
-    /// Its thread, which waits; without one, the stream of its device.
+    /// The thread that waits, or the stream of its device if it has none.
     ThreadElseStream,
 }
 
@@ -222,7 +219,8 @@ impl Table {
         self.columns.iter().find(|c| c.name == name)
     }
 
-    /// The place of the column of that name, which there must be: for constants, so that a wrong name does not compile.
+    /// Index of the column with that name, which must exist. Used in constants, so that a wrong name does not
+    /// compile.
     pub(crate) const fn position(&self, name: &str) -> usize {
         let mut at = 0;
         while !is_same(self.columns[at].name, name) {
@@ -264,10 +262,10 @@ const fn is_same(a: &str, b: &str) -> bool {
 
 /// A row of a table, made from the schema: a field for each column.
 pub trait TableRow {
-    /// The table it is a row of.
+    /// The table that it is a row of.
     const TABLE: TableId;
 
-    /// Gives its cells to `sink`, in the order of the columns.
+    /// Passes its cells to `sink`, in the order of the columns.
     fn put_into(&self, sink: &mut impl CellSink);
 }
 

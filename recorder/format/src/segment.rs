@@ -40,9 +40,8 @@ pub const STREAM_OFFSET: usize = 64;
 pub const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
 const MAGIC: &[u8; 6] = b"ARROW1";
-/// Messages are padded to this many bytes.
 const MESSAGE_ALIGNMENT: usize = STREAM_OFFSET;
-/// Bytes before the metadata of a message: a marker and their length.
+/// Size of the prefix of a message's metadata: a marker and the length.
 const PREFIX_BYTES: usize = END_OF_STREAM.len();
 
 /// The beginning of every segment of a table: magic and schema.

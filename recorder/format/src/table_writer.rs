@@ -17,22 +17,20 @@ use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_
 use crate::text::{Text, Texts};
 use crate::waiting_rows::WaitingRows;
 
-/// Batches of a segment at most; only short ones, written on the timer, come to that.
+/// Limit on batches per segment. Only short batches, written on the timer, reach it.
 const SEGMENT_BATCHES: usize = 4096;
 
 /// Rows waiting for a batch, and the files before them.
 pub struct TableWriter {
     /// Its table.
     pub table: &'static Table,
-    /// `None`: no row came yet.
+    /// `None` before the first row.
     columns: Option<Columns>,
     open: Option<OpenSegment>,
     next_number: u32,
-    /// Dictionaries, one a text column.
     dictionaries: Vec<Dictionary>,
     /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
-    /// Numbers and rows of the segments that no batch is added to any more.
     ended: Vec<(u32, u64)>,
     /// Time at which the oldest waiting row came, or the last batch went.
     pub waiting_since: Instant,
@@ -46,7 +44,6 @@ struct OpenSegment {
     bytes: u64,
     rows: u64,
     batches: Vec<Block>,
-    /// Head and batches.
     parts: Vec<Part>,
 }
 
@@ -241,13 +238,12 @@ fn open_name(number: u32) -> String {
     open(&sealed_name(number))
 }
 
-/// Name of a segment until it is sealed.
 fn open(sealed: &str) -> String {
     format!("{sealed}.open")
 }
 
 impl OpenSegment {
-    /// The journal's line first, then the chunk.
+    /// Writes the journal's line first, then the chunk.
     fn append(&mut self, files: &mut RunFiles, line: &Line, bytes: &[u8]) -> Result<(), Error> {
         files.journal(line)?;
         let reopen = |name: &str| {

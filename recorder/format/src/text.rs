@@ -41,16 +41,16 @@ pub struct Site {
 
 /// The texts of one run, by number.
 pub trait Texts {
-    /// The text, where there is one of that number.
+    /// The text with that number, if it exists.
     fn get(&mut self, text: Text) -> Option<&str>;
 
-    /// The site, where there is one of that number, which has bit [`SITE`].
+    /// The site with that number, which has bit [`SITE`], if it exists.
     fn site(&mut self, number: u32) -> Option<Site>;
 
-    /// The number of a text, which gets one if it has none.
+    /// The number of a text. A new text gets a new number.
     fn intern(&mut self, text: &str) -> Text;
 
-    /// The text, empty where there is none.
+    /// The text, or an empty one if it does not exist.
     fn str(&mut self, text: Text) -> &str {
         self.get(text).unwrap_or("")
     }

@@ -8,11 +8,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Fraction bits of a rate.
 const SHIFT: u32 = 40;
-/// The function is bent so that an error is gone after this long.
+/// An error is corrected over this time by bending the function.
 const CATCH_UP_NS: f64 = 1e9;
-/// Readings closer together than this say too little about the rate.
+/// Readings closer together than this determine the rate too imprecisely.
 const MIN_BASE_NS: u64 = 1_000_000;
 
 /// One moment on three clocks.
@@ -31,7 +30,7 @@ pub struct ClockReading {
 pub struct Knot {
     ticks: u64,
     ns: u64,
-    /// Nanoseconds a tick, scaled by 2^SHIFT.
+    /// Nanoseconds per tick, scaled by 2^SHIFT.
     rate: u64,
 }
 
@@ -46,15 +45,15 @@ impl Knot {
 
 /// The function and the pairs it was made from.
 pub struct Timeline {
-    /// Ticks are nanoseconds of the monotonic clock, and nothing is bent.
+    /// True if ticks are nanoseconds of the monotonic clock and nothing is bent.
     is_exact: bool,
     earlier: ClockReading,
     origin: ClockReading,
     last: ClockReading,
     knots: Vec<Knot>,
-    /// The last of them: nearly all ticks lie behind it.
+    /// The last knot: nearly all ticks are after it.
     newest: Knot,
-    /// Largest tick converted so far: a new knot must not lie before it.
+    /// Largest tick converted so far: a new knot must not be before it.
     converted: u64,
 }
 
@@ -170,7 +169,6 @@ impl Timeline {
     }
 }
 
-/// Nanoseconds a tick between two pairs.
 fn rate(from: ClockReading, to: ClockReading) -> Option<f64> {
     let ticks = to.ticks.checked_sub(from.ticks)?;
     let ns = to.monotonic_ns.checked_sub(from.monotonic_ns)?;
@@ -225,8 +223,8 @@ mod tests {
     }
 
     proptest! {
-        /// However the two clocks drift and jump, later ticks never get earlier times, and a
-        /// time given out once is given out again.
+        /// However the two clocks drift and jump, later ticks never get earlier times, and the same tick
+        /// always gets the same time.
         #[test]
         fn order_is_kept(steps in prop::collection::vec((0u64..4_000_000_000, 0u64..3_000_000_000, 0u64..5_000_000_000), 1..40)) {
             let mut timeline = Timeline::new(false, pair(1_000, 1_000), pair(5_001_000, 2_001_000));

@@ -55,7 +55,7 @@ pub struct RowOrigin(u64);
 
 const POSITION_BITS: u32 = 44;
 const POSITION_MASK: u64 = (1 << POSITION_BITS) - 1;
-/// One bit short, so that no row of a ring looks like one of the writer's own.
+/// One bit short of the maximum, so that no row of a ring resembles one that the writer itself created.
 const RING_MASK: u64 = (1 << 19) - 1;
 
 impl RowOrigin {
@@ -93,7 +93,6 @@ impl RowOrigin {
 /// Memory of one table's waiting rows.
 pub struct WaitingRows {
     memory: Mapping,
-    /// Words of values.
     values: usize,
 }
 

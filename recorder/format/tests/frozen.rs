@@ -15,7 +15,6 @@ use trueno_format::schema::{
     Column, FORMAT_MAJOR, FORMAT_MINOR, LaneRule, Provenance, Scope, TABLES,
 };
 
-/// Begin and end of what is printed from the schema.
 const BEGIN: &str = "<!-- printed from recorder/format/src/schema/tables.rs -->\n";
 const END: &str = "<!-- end of what is printed -->\n";
 
@@ -39,7 +38,7 @@ fn updates() -> bool {
     std::env::var_os("TRUENO_UPDATE").is_some()
 }
 
-/// The steps of a new version, for whoever meets one of these tests.
+/// The steps for a new version, printed when one of these tests fails.
 fn steps() -> String {
     let next = version(FORMAT_MINOR + 1);
     format!(
@@ -59,7 +58,6 @@ fn provenance(column: &Column) -> &'static str {
     }
 }
 
-/// All tables, a line for each column.
 fn schema() -> String {
     let mut lines = String::new();
     for table in TABLES {
@@ -78,7 +76,7 @@ fn schema() -> String {
     lines
 }
 
-/// The columns that are kept of a version: name, type, true if it may be null.
+/// The recorded columns of a version: name, type, and whether it may be null.
 fn columns(schema: &str) -> Vec<(&str, &str, bool)> {
     let mut all = Vec::new();
     for line in schema.lines() {
@@ -91,7 +89,7 @@ fn columns(schema: &str) -> Vec<(&str, &str, bool)> {
     all
 }
 
-/// The tables of a version: of this one as they are, so that all tests see the same while they are written.
+/// The schema of a version. For the current version it is the live one, so that all tests agree while it is edited.
 fn schema_of(minor: u32) -> String {
     if minor == FORMAT_MINOR {
         return schema();
@@ -139,7 +137,6 @@ fn each_version_has_its_tables_and_runs_and_no_other_is_kept() {
     assert_eq!(folders.count() as u32, FORMAT_MINOR + 1);
 }
 
-/// The rules of evolution, over all versions there were.
 #[test]
 fn a_version_only_adds_columns_that_may_be_null_at_the_end_of_tables() {
     for minor in 1..=FORMAT_MINOR {
@@ -180,7 +177,6 @@ fn a_version_only_adds_columns_that_may_be_null_at_the_end_of_tables() {
     }
 }
 
-/// The version that each column came with.
 fn since() -> BTreeMap<String, u32> {
     let mut since = BTreeMap::new();
     for minor in 0..=FORMAT_MINOR {
@@ -192,7 +188,7 @@ fn since() -> BTreeMap<String, u32> {
     since
 }
 
-/// The thing that values of a column refer to, for people.
+/// What the values of a column refer to, as text.
 fn refers_to(column: &Column) -> &'static str {
     match column.scope() {
         Scope::Key => "ids of this run",
@@ -203,7 +199,6 @@ fn refers_to(column: &Column) -> &'static str {
     }
 }
 
-/// The tables as the page has them.
 fn reference() -> String {
     let since = since();
     let mut page = String::new();
@@ -248,7 +243,7 @@ fn reference() -> String {
     page
 }
 
-/// Text that Markdown would take for the border of a cell or a tag of HTML.
+/// Escapes text that Markdown would interpret as a cell border or an HTML tag.
 fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace('<', "\\<")
 }
@@ -321,7 +316,6 @@ fn the_page_is_of_this_version_and_tells_all_fields() {
     assert!(fields > 80, "{fields} fields");
 }
 
-/// The layouts of `live/`, which must not move.
 #[test]
 fn what_a_killed_program_of_each_version_left_is_all_there() {
     // Of those that the same program made: 30 iterations, as in `datasets/README.md`.

@@ -7,26 +7,22 @@ use std::time::Duration;
 
 use crate::session::lock;
 
-/// Bytes of a buffer: some 2,000 launches with their calls. CUPTI gives a buffer back only when all work in it is over, so
-/// a kill loses that many at most, and those whose work still runs.
+/// Size of a buffer: about 2,000 launches with their calls. CUPTI returns a buffer only when all work in it is
+/// over, so a kill loses at most that many, plus those whose work is still running.
 pub const BUFFER_BYTES: usize = 512 << 10;
 
-/// A buffer, by its address: it belongs to nobody while it is in the pool.
 #[derive(Clone, Copy, Debug)]
 pub struct Buffer(usize);
 
-/// A buffer that CUPTI gave back, and what of it holds records.
 #[derive(Clone, Copy, Debug)]
 pub struct Full {
     pub buffer: Buffer,
     pub valid_bytes: usize,
 }
 
-/// Buffers that are free, and those that wait to be read.
 #[derive(Debug, Default)]
 pub struct Pool {
     free: Mutex<Vec<Buffer>>,
-    /// Buffers that CUPTI has.
     lent: AtomicUsize,
     full: Mutex<Arrived>,
     arrived: Condvar,
@@ -35,7 +31,7 @@ pub struct Pool {
 #[derive(Debug, Default)]
 struct Arrived {
     buffers: Vec<Full>,
-    /// True if nobody is to wait any more.
+    /// True once no thread should wait any more.
     woken: bool,
 }
 
@@ -48,7 +44,7 @@ impl Buffer {
         Self(base as usize)
     }
 
-    /// Zeroed memory, aligned to a page. `None`: there is none.
+    /// Zeroed, page-aligned memory. `None` if there is none.
     fn new() -> Option<Self> {
         // SAFETY: a new mapping of this process's own.
         let base = unsafe {
@@ -66,7 +62,6 @@ impl Buffer {
 }
 
 impl Pool {
-    /// A buffer to fill. `None`: there is no memory.
     pub fn take(&self) -> Option<Buffer> {
         let free = lock(&self.free).pop();
         let buffer = free.or_else(Buffer::new)?;
@@ -74,28 +69,23 @@ impl Pool {
         Some(buffer)
     }
 
-    /// Takes note that CUPTI gave one back.
     pub fn returned(&self) {
         self.lent.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Number of buffers that CUPTI has not given back.
     pub fn lent(&self) -> usize {
         self.lent.load(Ordering::Relaxed)
     }
 
-    /// A buffer that was read.
     pub fn give_back(&self, buffer: Buffer) {
         lock(&self.free).push(buffer);
     }
 
-    /// A buffer to read.
     pub fn push(&self, full: Full) {
         lock(&self.full).buffers.push(full);
         self.arrived.notify_one();
     }
 
-    /// Waits so long for a buffer to read.
     pub fn wait(&self, at_most: Duration) {
         let full = lock(&self.full);
         let waited = self
@@ -104,12 +94,12 @@ impl Pool {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// Buffers to read, in the order in which they came.
+    /// Buffers to read, in the order of their return.
     pub fn take_full(&self) -> Vec<Full> {
         std::mem::take(&mut lock(&self.full).buffers)
     }
 
-    /// Wakes all that wait; nobody waits from now on.
+    /// Wakes all waiting threads; from now on no thread waits.
     pub fn wake(&self) {
         lock(&self.full).woken = true;
         self.arrived.notify_all();

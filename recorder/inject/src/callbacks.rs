@@ -27,7 +27,7 @@ pub mod resource {
 /// `CUpti_CallbackIdState`: fatal, error, warning.
 pub const STATES: [u32; 3] = [1, 2, 3];
 
-/// Bytes of the buffer for when there is no memory: older versions crash on none at all.
+/// Size of the buffer for when there is no memory: older versions of CUPTI crash if they get none.
 const LAST_BYTES: usize = 64 << 10;
 #[repr(align(4096))]
 struct Last(std::cell::UnsafeCell<[u8; LAST_BYTES]>);
@@ -36,7 +36,6 @@ unsafe impl Sync for Last {}
 static LAST: Last = Last(std::cell::UnsafeCell::new([0; LAST_BYTES]));
 static LAST_LENT: AtomicBool = AtomicBool::new(false);
 
-/// CUPTI asks for memory.
 pub unsafe extern "C" fn buffer_requested(
     buffer: *mut *mut u8,
     bytes: *mut usize,
@@ -59,7 +58,6 @@ pub unsafe extern "C" fn buffer_requested(
     }
 }
 
-/// CUPTI gives memory back.
 pub unsafe extern "C" fn buffer_completed(
     _context: *mut c_void,
     _stream: u32,
@@ -82,17 +80,15 @@ pub unsafe extern "C" fn buffer_completed(
     });
 }
 
-/// Returns whether a buffer is the one for when there was no memory.
+/// True for the fallback buffer, which is used when there is no memory.
 pub fn is_last(buffer: Buffer) -> bool {
     buffer.base() == LAST.0.get().cast::<u8>()
 }
 
-/// Allows the buffer to be lent again.
 pub fn last_is_back() {
     LAST_LENT.store(false, Ordering::Release);
 }
 
-/// Something happened that was asked for.
 pub unsafe extern "C" fn happened(
     _data: *mut c_void,
     in_domain: u32,

@@ -12,7 +12,6 @@ fn read(clock: libc::clockid_t) -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Reads the clock that CUPTI's times are on, too.
 pub fn realtime_ns() -> i64 {
     read(libc::CLOCK_REALTIME)
 }

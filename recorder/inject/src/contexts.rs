@@ -7,7 +7,6 @@ use trueno_cupti::driver::Driver;
 
 use crate::session::lock;
 
-/// Contexts that exist, by address.
 #[derive(Debug, Default)]
 pub struct Contexts(Mutex<Vec<usize>>);
 
@@ -27,7 +26,8 @@ impl Contexts {
         lock(&self.0).retain(|other| *other != context as usize);
     }
 
-    /// Waits until their work is over; gives their number. What was refused, in words.
+    /// Waits until the work of all contexts is over and returns their number. On failure, describes what was
+    /// refused.
     pub fn synchronize(&self) -> Result<usize, String> {
         let all = lock(&self.0).clone();
         if all.is_empty() {

@@ -3,10 +3,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set after a panic: this library does nothing any more.
+/// Set after a panic: the library does nothing any more.
 static BROKEN: AtomicBool = AtomicBool::new(false);
 
-/// Runs `body`; `otherwise` after a panic, this one or an earlier one. A panic that left here would end the
+/// Runs `body`. Returns `otherwise` after a panic, now or earlier, because a panic that left here would end the
 /// program.
 pub fn guarded<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     if BROKEN.load(Ordering::Relaxed) {
@@ -21,7 +21,6 @@ pub fn guarded<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     }
 }
 
-/// One line on standard error, and nothing if there is none.
 pub fn say(text: &str) {
     use std::io::Write;
     let _ = writeln!(std::io::stderr(), "trueno-record: {text}");

@@ -9,7 +9,7 @@ use trueno_cupti::spool::{Chunk, Severity};
 use crate::session::{Phase, Session};
 use crate::{clock, shutdown, subscribe, threads};
 
-/// Until the program ends; then closes the recording.
+/// Runs until the program ends, then closes the recording.
 pub fn run(session: &'static Session) {
     let own = threads::number();
     session.own_thread.store(own, Ordering::Release);
@@ -21,7 +21,7 @@ pub fn run(session: &'static Session) {
     shutdown::finish(session);
 }
 
-/// Once most kernels come without times, going on costs the program memory and brings nothing.
+/// Stops recording once most kernels have no times: going on would cost the program memory without any benefit.
 fn stop_if_lost(session: &Session) {
     if session.times_lost.swap(false, Ordering::AcqRel)
         && !session.stopped.swap(true, Ordering::AcqRel)
@@ -35,7 +35,7 @@ fn stop_if_lost(session: &Session) {
     }
 }
 
-/// Delivers buffers; `all`: also those that are not full, of work that is still running.
+/// Delivers buffers. `all` includes those that are not full, with work that is still running.
 pub fn flush(session: &Session, all: bool) {
     if let Some(cupti) = session.cupti.get() {
         // No lock of ours is held: buffers come back on this very thread.
@@ -44,7 +44,7 @@ pub fn flush(session: &Session, all: bool) {
     }
 }
 
-/// Writes how many records CUPTI dropped. It forgets them when asked.
+/// Writes how many records CUPTI has dropped. CUPTI resets its count when it is read.
 pub fn count_dropped(session: &Session) {
     let Some(cupti) = session.cupti.get() else {
         return;
@@ -57,7 +57,6 @@ pub fn count_dropped(session: &Session) {
     }
 }
 
-/// Writes what the clocks say.
 pub fn read_clocks(session: &Session) {
     session.write(Chunk::Clock, &[&clock::reading().bytes()]);
 }

@@ -14,7 +14,7 @@ use trueno_cupti::spool::{Chunk, Severity};
 
 use crate::session::{Session, lock};
 
-/// Functions of the driver that instantiate a graph. All take where to put it first, and the graph second.
+/// Driver functions that instantiate a graph. All take the destination first and the graph second.
 pub const INSTANTIATE: &[&str] = &[
     "cuGraphInstantiate",
     "cuGraphInstantiate_v2",
@@ -24,10 +24,9 @@ pub const INSTANTIATE: &[&str] = &[
 /// `CUPTI_API_EXIT`.
 const EXIT: u32 = 1;
 
-/// Edges that wait to be written: pairs of numbers of nodes, as bytes.
+/// Edges that wait to be written: pairs of node numbers, as bytes.
 #[derive(Debug, Default)]
 pub struct Graphs {
-    /// A clone, and what it was cloned from.
     clones: Mutex<Vec<u8>>,
     edges: Mutex<Vec<u8>>,
 }
@@ -40,7 +39,7 @@ struct Resource {
     descriptor: *const Graph,
 }
 
-/// `CUpti_GraphData`, as far as it is read.
+/// Those fields of `CUpti_GraphData` that are read.
 #[repr(C)]
 struct Graph {
     graph: *mut c_void,
@@ -49,7 +48,7 @@ struct Graph {
     original_node: *mut c_void,
 }
 
-/// `CUpti_CallbackData`, as far as it is read.
+/// Those fields of `CUpti_CallbackData` that are read.
 #[repr(C)]
 struct Call {
     site: u32,
@@ -58,7 +57,7 @@ struct Call {
     returned: *const c_int,
 }
 
-/// The first arguments of each of [`INSTANTIATE`].
+/// The first arguments of each function of [`INSTANTIATE`].
 #[repr(C)]
 struct Instantiate {
     into: *mut c_void,
@@ -71,7 +70,7 @@ struct Instantiate {
 struct EdgeData {
     from_port: u8,
     to_port: u8,
-    /// 0: the plain one, where the later node begins when all of the earlier one has ended.
+    /// 0 is the plain kind: the later node begins when the earlier one has ended.
     kind: u8,
     reserved: [u8; 5],
 }

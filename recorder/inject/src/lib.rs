@@ -35,7 +35,7 @@ use std::ffi::c_int;
 
 pub use settings::{FLUSH_VARIABLE, FOLDER_VARIABLE, GRAPHS_VARIABLE, LEVEL_VARIABLE};
 
-/// Called by the driver's `cuInit`. 1: recording.
+/// Called by the driver's `cuInit`. Returns 1 if it records.
 #[unsafe(no_mangle)]
 pub extern "C" fn InitializeInjection() -> c_int {
     entry::guarded(0, || c_int::from(subscribe::start()))
@@ -54,7 +54,7 @@ pub unsafe extern "C" fn trueno_inject_push(text: *const u8, bytes: usize) {
     });
 }
 
-/// The innermost range of the calling thread ends.
+/// Ends the innermost range of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn trueno_inject_pop() {
     nvtx::handle((), nvtx::pop);

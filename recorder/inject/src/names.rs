@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-/// Numbers of texts, from 1 on, and those that nobody wrote yet.
 #[derive(Debug, Default)]
 pub struct Names {
     numbers: HashMap<Box<[u8]>, u32>,
-    /// Number, length, text; and so on: what a chunk of names holds.
+    /// A sequence of number, length and text, as in a chunk of names.
     new: Vec<u8>,
 }
 
@@ -21,13 +20,11 @@ impl Names {
         number
     }
 
-    /// Takes the entries that are new since the last call.
     pub fn take_new(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.new)
     }
 }
 
-/// Appends a number and its text.
 pub fn write(to: &mut Vec<u8>, number: u32, text: &[u8]) {
     let text = &text[..text.len().min(1 << 20)];
     to.extend_from_slice(&number.to_le_bytes());

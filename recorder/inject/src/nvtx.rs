@@ -16,7 +16,6 @@ use crate::session::{self, Session};
 
 pub use handlers::handle;
 
-/// A range without a domain begins.
 pub fn push(session: &Session, text: &[u8]) {
     let what = attributes::Attributes {
         category: 0,
@@ -25,12 +24,10 @@ pub fn push(session: &Session, text: &[u8]) {
     handlers::push(session, 0, what);
 }
 
-/// The innermost range without a domain ends.
 pub fn pop(session: &Session) {
     handlers::pop_in(session, 0);
 }
 
-/// Gives the table of that number.
 pub type GetExportTable = unsafe extern "C" fn(u32) -> *const c_void;
 
 type Function = unsafe extern "C" fn();
@@ -43,11 +40,10 @@ struct Callbacks {
     module_table: Option<unsafe extern "C" fn(c_int, *mut Table, *mut u32) -> c_int>,
 }
 
-/// The table that gives the others.
 const CALLBACKS: u32 = 1;
 /// Functions without a domain.
 const CORE: c_int = 1;
-/// Functions with one.
+/// Functions with a domain.
 const CORE2: c_int = 5;
 
 /// Puts our functions into a copy of NVTX; whether ranges are recorded.
@@ -91,11 +87,10 @@ pub unsafe fn install(get: GetExportTable) -> bool {
     any
 }
 
-/// A function for a slot, whatever its type.
 #[derive(Clone, Copy)]
 struct Slot(Function);
 
-/// A function for a slot.
+/// Erases the type of a function for a slot.
 macro_rules! slot {
     ($function:path as $ty:ty) => {
         // SAFETY: a slot holds functions of many types as one; NVTX calls it by its own.

@@ -17,12 +17,10 @@ use crate::session::{Phase, Session, lock};
 use crate::timing_check::TimingCheck;
 use crate::{callbacks, flusher, graphs, names, shutdown};
 
-/// Between readings of the clocks.
 const CLOCKS: Duration = Duration::from_secs(1);
-/// A chunk of records is written when it has become so long.
+/// A chunk of records is written once it reaches this size.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// Until the recording is closed.
 pub fn run(session: &'static Session) {
     let mut clocks = Instant::now();
     loop {
@@ -42,12 +40,11 @@ pub fn run(session: &'static Session) {
     }
 }
 
-/// Writes all that is here now; once this returns, it is with the operating system.
+/// Writes everything received so far. When it returns, the data is with the operating system.
 pub fn drain(session: &Session) {
     write(session);
 }
 
-/// Names written so far that are no texts of the program.
 #[derive(Debug, Default)]
 pub struct Known {
     callbacks: HashSet<(u32, u32)>,
@@ -96,7 +93,7 @@ fn write_names(session: &Session) {
     }
 }
 
-/// Copies the records of a buffer, each behind its length.
+/// Copies the records of a buffer, each preceded by its length.
 fn frame(session: &Session, full: Full, known: &mut Known, to: &mut Vec<u8>) {
     let (Some(cupti), Some(sizes)) = (session.cupti.get(), session.sizes.get()) else {
         return;
@@ -180,7 +177,7 @@ fn one(session: &Session, bytes: &[u8], known: &mut Known, to: &mut Vec<u8>) {
     }
 }
 
-/// Puts the number of a text where its address stood. CUPTI keeps these texts while it records.
+/// Replaces the address of a text by its number. CUPTI keeps these texts while it records.
 fn name_text(session: &Session, record: &mut [u8], offset: usize) {
     let Some(slot) = record.get_mut(offset..offset + 8) else {
         return;

@@ -19,8 +19,8 @@ use crate::names::Names;
 use crate::settings::Settings;
 use crate::{clock, entry, pump, shutdown, threads};
 
-/// The recording of this process; null: there is none, or this is a forked child. It is never
-/// freed, as threads of the program may be using it.
+/// The recording of this process; null if there is none or this is a forked child. It is never freed, because
+/// threads of the program may be using it.
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
 
 pub struct Session {
@@ -28,64 +28,57 @@ pub struct Session {
     pub settings: Settings,
     pub facts: Mutex<Facts>,
     pub cupti: OnceLock<Cupti>,
-    /// Bytes of its records.
     pub sizes: OnceLock<Sizes>,
     pub contexts: Contexts,
     pub pool: Pool,
-    /// Events of NVTX that wait to be written, as bytes.
     pub ranges: Mutex<Vec<u8>>,
-    /// Texts that NVTX events refer to, and records once they are written.
     pub names: Mutex<Names>,
-    /// Threads that the program named itself.
     pub named: Mutex<HashSet<u32>>,
     pub graphs: Graphs,
-    /// Functions of the driver that instantiate graphs, by number.
     pub instantiations: OnceLock<Vec<u32>>,
     pub known: Mutex<pump::Known>,
     pub spool: Mutex<Spool>,
-    /// The device met a fault: it must not be waited for.
+    /// True after a fault of the device: waiting for it could take forever.
     pub device_failed: AtomicBool,
-    /// Most kernels come without sound times: the device's buffers are lost.
+    /// True if most kernels have no valid times: the device's buffers are lost.
     pub times_lost: AtomicBool,
-    /// True if recording was stopped for that.
+    /// True if recording was stopped for that reason.
     pub stopped: AtomicBool,
-    /// The thread that waits for devices at the end, by the operating system's number.
+    /// Thread id of the thread that waits for devices at the end.
     pub own_thread: AtomicU32,
-    /// A call of that thread came back as a record.
+    /// True once a call of that thread was seen as a record.
     pub own_call_seen: AtomicBool,
     pub next_range: AtomicU64,
     pub phase: Mutex<Phase>,
     pub changed: Condvar,
 }
 
-/// Phase of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
     Recording,
-    /// The program ends: what is left is to be written.
+    /// The program ends, and the remaining data is to be written.
     Closing,
     Closed,
 }
 
 pub struct Spool {
     writer: Writer,
-    /// Writing failed: nothing is written any more.
+    /// True after a failed write: nothing is written any more.
     pub failed: bool,
 }
 
-/// Locks; what a panicking thread left behind is used as it is.
+/// Locks a mutex and ignores poisoning.
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The recording of this process.
 pub fn current() -> Option<&'static Session> {
     // SAFETY: null, or a leaked box.
     unsafe { SESSION.load(Ordering::Acquire).as_ref() }
 }
 
-/// The recording of this process; starts one if the environment asks for it. `None`: it does not, or it
-/// cannot be, which was said.
+/// The recording of this process; starts one if the environment requests it. `None` if it does not or if that
+/// fails, which is then printed.
 pub fn current_or_new() -> Option<&'static Session> {
     if let Some(session) = current() {
         return Some(session);
@@ -109,13 +102,13 @@ pub fn current_or_new() -> Option<&'static Session> {
     }
 }
 
-/// One thread at a time starts a recording. Not a `Mutex`: that of a forked child may be held, for ever,
-/// by a thread of its parent.
+/// Lets one thread at a time start a recording. Not a `Mutex`: in a forked child, a thread of the parent could hold
+/// it for ever.
 struct Starting(&'static AtomicU32);
 
 impl Starting {
     fn alone() -> Self {
-        /// The process whose thread it is; 0: nobody's.
+        /// The process whose thread holds it; 0 if it is free.
         static HOLDER: AtomicU32 = AtomicU32::new(0);
         let me = std::process::id();
         loop {
@@ -143,7 +136,7 @@ impl Drop for Starting {
     }
 }
 
-/// In a forked child: its parent's recording is none of its business.
+/// Called in a forked child, which must not touch its parent's recording.
 pub extern "C" fn forked() {
     SESSION.store(ptr::null_mut(), Ordering::Release);
     threads::forget_number();
@@ -239,14 +232,12 @@ impl Session {
         }
     }
 
-    /// Writes the facts, again if they changed.
     pub fn write_facts(&self) {
         if let Ok(json) = serde_json::to_vec(&*lock(&self.facts)) {
             self.write(Chunk::Facts, &[&json]);
         }
     }
 
-    /// Says something in the recording.
     pub fn note(&self, severity: Severity, code: &str, text: &str) {
         let note = Note {
             realtime_ns: clock::realtime_ns(),
@@ -259,7 +250,6 @@ impl Session {
         }
     }
 
-    /// The number of a text.
     pub fn name(&self, text: &[u8]) -> u32 {
         if text.is_empty() {
             return 0;
@@ -267,18 +257,16 @@ impl Session {
         lock(&self.names).number(text)
     }
 
-    /// Takes an event of NVTX.
     pub fn range(&self, event: &RangeEvent) {
         event.write(&mut lock(&self.ranges));
     }
 
-    /// Returns whether a function of the driver instantiates graphs.
     pub fn instantiates(&self, number: u32) -> bool {
         let known = self.instantiations.get();
         known.is_some_and(|known| known.contains(&number))
     }
 
-    /// Returns whether calls of the driver that this library makes have records that name its thread.
+    /// True if calls of the driver that this library makes get records with its thread.
     pub fn is_own_call_recorded(&self) -> bool {
         let facts = lock(&self.facts);
         let cupti = facts.cupti.as_ref();
@@ -297,7 +285,7 @@ impl Session {
         self.changed.notify_all();
     }
 
-    /// Waits until it is so far; whether it is, within that time.
+    /// Waits at most this long for a phase. Returns whether it was reached.
     pub fn wait_for(&self, phase: Phase, at_most: Duration) -> bool {
         let guard = lock(&self.phase);
         let waited = self

@@ -4,22 +4,22 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Folder to write to. Without it nothing is recorded.
+/// Variable with the output folder. Without it nothing is recorded.
 pub const FOLDER_VARIABLE: &str = "TRUENO_CAPTURE";
 /// Variable of the level: `kernels`, `edges` or `full`.
 pub const LEVEL_VARIABLE: &str = "TRUENO_CAPTURE_LEVEL";
 pub const FLUSH_VARIABLE: &str = "TRUENO_CAPTURE_FLUSH_MS";
 
-/// `whole`: one record a launch of a graph in place of one a node.
+/// Variable that records each launch of a graph as one record instead of one per node, if it is `whole`.
 pub const GRAPHS_VARIABLE: &str = "TRUENO_CAPTURE_GRAPHS";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Kernels, transfers and the runtime's calls.
     Kernels,
-    /// Also the needs of a critical path: driver's calls, waits, events.
+    /// Also what a critical path needs: the driver's calls, waits, events.
     Edges,
-    /// Memory and the stages of a launch too.
+    /// Also memory and the stages of a launch.
     Full,
 }
 
@@ -33,19 +33,17 @@ impl Level {
     }
 }
 
-/// Settings of the recording.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub folder: PathBuf,
     pub level: Level,
     pub flush: Duration,
-    /// Graphs are recorded as a whole.
     pub whole_graphs: bool,
     pub rank: Option<u32>,
 }
 
 impl Settings {
-    /// `None`: nobody asked for a recording.
+    /// `None` if no recording is requested.
     pub fn here() -> Option<Self> {
         let folder = env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty())?;
         let number = |name| env::var(name).ok()?.trim().parse::<u32>().ok();

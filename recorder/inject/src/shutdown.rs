@@ -11,12 +11,11 @@ use crate::session::{self, Phase, Session};
 use crate::{clock, entry, subscribe};
 use std::sync::atomic::Ordering;
 
-/// The program's end is held up so long at most: a kernel may never return. In parts, of which a machine that stands still
-/// for a while uses up one.
+/// Limit on the delay of the program's end, because a kernel may never return. Counted in parts, so that a machine
+/// that is suspended for a while uses up only one of them.
 const MAX_WAIT: Duration = Duration::from_secs(10);
 const PARTS: u32 = 100;
 
-/// Has the recording closed when the program returns or calls `exit`.
 pub fn at_exit() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -51,7 +50,7 @@ unsafe extern "C" fn forked() {
     session::forked();
 }
 
-/// Brings in what CUPTI still holds; on the flusher's thread, or the pump's where CUPTI does not record.
+/// Collects what CUPTI still has. Runs on the flusher's thread, or on the pump's if CUPTI does not record.
 pub fn finish(session: &'static Session) {
     if session.phase() == Phase::Closed {
         return;
@@ -72,7 +71,7 @@ pub fn finish(session: &'static Session) {
     session.enter(Phase::Closed);
 }
 
-/// Waits for the work of devices; true once all of it is over and recorded.
+/// Waits for the work of devices. True once all of it is over and recorded.
 fn settle(session: &Session) -> bool {
     if session.cupti.get().is_none() {
         return true;
@@ -107,13 +106,15 @@ fn settle(session: &Session) -> bool {
     waited.is_ok()
 }
 
-/// A profiler that starts later puts its functions in the place of ours, and gets all records from then on. Where no
-/// buffer of ours was out, only this says so: the calls by which we wait for devices have records, too.
+/// A profiler that starts later replaces our functions by its own and gets all records from then on. If CUPTI had
+/// none of our buffers at that time, this is the only sign: the calls with which we wait for devices have records,
+/// too.
 const TAKEN_OVER: &str = "a call that this library made at the program's end has no record: another profiler in the \
     program, such as torch.profiler, receives CUPTI's records, and those since then are missing (hint: run one profiler at \
     a time)";
 
-/// Says that buffers are missing; returns whether. A forced flush gives back every buffer, unless another tool has put its own functions in the place of ours.
+/// Reports missing buffers, and returns whether there are any. A forced flush returns every buffer, unless another
+/// tool has replaced our functions by its own.
 fn note_kept_buffers(session: &Session) -> bool {
     let lent = session.pool.lent();
     if lent == 0 {

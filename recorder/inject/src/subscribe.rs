@@ -18,7 +18,6 @@ use crate::session::{Session, current_or_new, lock};
 use crate::settings::Level;
 use crate::{entry, flusher, threads};
 
-/// Kinds that every level records.
 const KERNELS: &[u32] = &[
     kind::DEVICE,
     kind::CONTEXT,
@@ -30,7 +29,7 @@ const KERNELS: &[u32] = &[
     kind::RUNTIME,
     kind::OVERHEAD,
 ];
-/// Kinds that a critical path needs beside it.
+/// Kinds that a critical path needs in addition.
 const EDGES: &[u32] = &[
     kind::DRIVER,
     kind::SYNCHRONIZATION,
@@ -42,9 +41,9 @@ const EDGES: &[u32] = &[
     kind::HOST_LAUNCH,
 ];
 const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL, kind::ENVIRONMENT];
-/// Kinds for whole graphs, if the user asks for them: CUPTI then records no nodes.
+/// Kinds for whole graphs, if the user asks for them. CUPTI then records no nodes.
 const WHOLE_GRAPHS: &[u32] = &[kind::GRAPH_TRACE];
-/// Kinds whose records stand for calls of this library, too, while it closes.
+/// Kinds with records for calls that this library itself makes when it closes.
 const CALLS: &[u32] = &[
     kind::RUNTIME,
     kind::DRIVER,
@@ -52,7 +51,7 @@ const CALLS: &[u32] = &[
     kind::INTERNAL_LAUNCH_API,
 ];
 
-/// Functions that programs call all the time and that say nothing.
+/// Functions that programs call constantly and that carry no information.
 const MUTED: &[&str] = &[
     "cudaGetDevice",
     "cudaGetLastError",
@@ -61,7 +60,7 @@ const MUTED: &[&str] = &[
     "cuKernelGetAttribute",
     "cuDevicePrimaryCtxGetState",
 ];
-/// Beginnings of the names of the driver's functions that start work of a device.
+/// Name prefixes of driver functions that start device work.
 const LAUNCHES: &[&str] = &["cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset"];
 /// Functions after which records of a device are gone.
 const ENDINGS: &[&str] = &[
@@ -71,12 +70,12 @@ const ENDINGS: &[&str] = &[
     "cuDevicePrimaryCtxRelease_v2",
     "cuDevicePrimaryCtxReset_v2",
 ];
-/// More functions than any version has.
+/// More than the number of functions in any version.
 const MAX_FUNCTIONS: u32 = 1_200;
-/// The driver's code where another tool has subscribed.
+/// The driver's code if another tool has subscribed.
 const HELD: i32 = 39;
 
-/// Starts recording what CUPTI can tell; whether it does.
+/// Starts recording everything that CUPTI provides. Returns whether it succeeded.
 pub fn start() -> bool {
     let Some(session) = current_or_new() else {
         return false;
@@ -195,7 +194,6 @@ fn kinds(level: Level, whole_graphs: bool) -> impl Iterator<Item = u32> {
         .copied()
 }
 
-/// The first library that lets us subscribe, with the handle it gave.
 fn find(facts: &mut CuptiFacts) -> Result<(Cupti, *mut c_void), String> {
     let mut subscriber = ptr::null_mut();
     let search = first_usable(candidates(&Places::here()), |usable| {
@@ -261,7 +259,7 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, Rejection> {
     )))
 }
 
-/// Functions that are told about, by name: domain and number.
+/// Functions with callbacks, by name: domain and number.
 fn functions(cupti: &Cupti) -> BTreeMap<&'static str, Vec<(u32, u32)>> {
     let mut found: BTreeMap<&'static str, Vec<(u32, u32)>> = BTreeMap::new();
     for in_domain in [domain::DRIVER, domain::RUNTIME] {
@@ -285,7 +283,7 @@ fn instantiations(functions: &BTreeMap<&'static str, Vec<(u32, u32)>>) -> Vec<u3
     of_driver.map(|(_, number)| *number).collect()
 }
 
-/// `cudaGetDevice` of `cudaGetDevice_v3020`; also of its twins for per-thread streams.
+/// `cudaGetDevice` for `cudaGetDevice_v3020` and for its variants with per-thread streams.
 fn plain(name: &str) -> &str {
     let name = name.trim_end_matches("_ptsz");
     match name.rsplit_once("_v") {
@@ -346,12 +344,12 @@ fn enable(cupti: &Cupti, number: u32, sizes: &Sizes, facts: &mut CuptiFacts) {
     }
 }
 
-/// A kind that came with a version after those whose records are known here.
+/// True for kinds that were added after the versions whose records are known here.
 fn is_later(number: u32) -> bool {
     kind::LATER_KINDS.iter().any(|kind| kind.number == number)
 }
 
-/// Calls of the driver that launch, copy and fill: libraries use them beside those of the runtime.
+/// Records the driver's calls that launch, copy and fill: libraries use them in addition to those of the runtime.
 fn enable_launches(cupti: &Cupti, sizes: &Sizes, facts: &mut CuptiFacts) {
     let launches = (1..MAX_FUNCTIONS).filter(|number| {
         let name = cupti.callback_name(domain::DRIVER, *number);
@@ -397,8 +395,8 @@ fn refuse(facts: &mut CuptiFacts, what: &str, refused: &Refused) {
     facts.refused.insert(what.to_owned(), refused.to_string());
 }
 
-/// Calls are no longer recorded: those that follow are this library's. Those of the driver may go on, to be seen and
-/// left out.
+/// Stops recording calls, because those that follow are this library's own. With `keep_driver`, calls of the driver
+/// are still recorded, so that they can be seen and left out.
 pub fn stop_calls(session: &Session, keep_driver: bool) {
     let kinds = CALLS.iter().copied();
     let kinds: Vec<u32> = kinds

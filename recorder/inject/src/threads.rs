@@ -9,7 +9,6 @@ thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(0) };
 }
 
-/// The number the operating system gave the calling thread.
 pub fn number() -> u32 {
     NUMBER.with(|known| {
         if known.get() == 0 {
@@ -20,12 +19,12 @@ pub fn number() -> u32 {
     })
 }
 
-/// A forked child's thread has another number.
+/// For a forked child, whose thread has another id.
 pub fn forget_number() {
     NUMBER.with(|known| known.set(0));
 }
 
-/// Starts a thread that takes no signals: handlers of the program are to run on its own threads.
+/// Starts a thread with all signals blocked, so that the program's handlers run on its own threads.
 pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<()> {
     // SAFETY: all zeros is a valid set; the pointers are valid for the calls.
     let before = unsafe {

@@ -3,10 +3,9 @@
 //! In long recordings of graphs CUPTI has been seen to lose its buffers on the device: from then on records have
 //! no times, or end before they start, and the device's memory fills up. Nothing says so but the records.
 
-/// Kernels that are looked at together.
 const WINDOW: u32 = 4096;
 
-/// Kernels of the current window, and those of them without sound times.
+/// Kernels in the current window, and how many of them have no valid times.
 #[derive(Debug, Default)]
 pub struct TimingCheck {
     kernels: u32,
@@ -14,7 +13,7 @@ pub struct TimingCheck {
 }
 
 impl TimingCheck {
-    /// Takes a kernel's record into account; whether with it more than half of a window is not sound.
+    /// Counts a kernel's record. True if it makes more than half of a window invalid.
     pub fn lost(&mut self, record: &[u8]) -> bool {
         let time = |at: usize| {
             let bytes = record.get(at..at + 8)?;
@@ -44,7 +43,7 @@ mod tests {
         record
     }
 
-    /// Number of times lost in `windows` windows of which the first `unsound` records of each are unsound.
+    /// How often times are reported lost in `windows` windows that each begin with `unsound` invalid records.
     fn lost(windows: u32, unsound: u32, record: [u8; 32]) -> u32 {
         let mut timing_check = TimingCheck::default();
         (0..windows * WINDOW)

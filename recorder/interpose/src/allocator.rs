@@ -31,7 +31,7 @@ const POSIX_MEMALIGN: usize = 4;
 const ALIGNED_ALLOC: usize = 5;
 const MEMALIGN: usize = 6;
 
-/// The function behind a name; `None`: it is just being looked for, by this thread.
+/// The function behind a name; `None` while this thread is looking it up.
 #[inline(always)]
 fn real(which: usize) -> Option<Pointer> {
     let known = REAL[which].load(Ordering::Acquire);
@@ -66,7 +66,7 @@ fn look(which: usize) -> Option<Pointer> {
 const ARENA_BYTES: usize = 1 << 16;
 const ALIGNMENT: usize = 16;
 
-/// Memory that `dlsym` takes while it looks for `malloc`. Never given back.
+/// Memory for `dlsym` while it looks up `malloc`. It is never freed.
 #[repr(align(16))]
 struct Arena(UnsafeCell<[u8; ARENA_BYTES]>);
 
@@ -76,7 +76,6 @@ unsafe impl Sync for Arena {}
 static ARENA: Arena = Arena(UnsafeCell::new([0; ARENA_BYTES]));
 static ARENA_USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Zeros of the arena.
 fn from_arena(bytes: usize) -> Pointer {
     let whole = bytes.min(ARENA_BYTES).next_multiple_of(ALIGNMENT);
     let at = ARENA_USED.fetch_add(whole, Ordering::Relaxed);

@@ -11,22 +11,22 @@ use crate::image;
 use crate::module::{Module, file_of};
 use crate::thread::{self, Thread, now_ns};
 
-/// Integers and pointers that are passed on: no routine here takes more, the lengths of Fortran's texts included.
+/// Number of integers and pointers that are passed on. No routine takes more, including the lengths of Fortran's
+/// texts.
 pub const INTEGERS: usize = 16;
 
-/// Libraries that call a function by themselves, outside the program's own scope, and of which each may mean another one.
+/// Libraries outside the program's scope that call a function, each of which may mean a different one.
 const CALLERS: usize = 4;
 
-/// A function with a name of BLAS or LAPACK.
 pub struct Symbol {
     name: &'static CStr,
     routine: Routine,
     precision: Precision,
-    /// Interface of C: sizes by value.
+    /// True for the C interface, which passes sizes by value.
     is_c: bool,
-    /// Sizes of 64 bits.
+    /// True for 64-bit sizes.
     is_wide: bool,
-    /// The function behind it, where it is one for all callers.
+    /// The function behind it, if it is the same for all callers.
     real: AtomicUsize,
     by_caller: [ByCaller; CALLERS],
 }
@@ -62,7 +62,6 @@ impl Symbol {
         }
     }
 
-    /// The function that a caller would have called.
     #[inline(always)]
     fn real(&self, caller: usize) -> usize {
         let real = self.real.load(Ordering::Acquire);
@@ -79,8 +78,8 @@ impl Symbol {
         known.unwrap_or_else(|| thread::current().at_work(|| self.find(caller)))
     }
 
-    /// As the loader would: in the program's scope, else among what the caller's library asked for. What is left are
-    /// functions that the program made visible later: the first of that name.
+    /// Looks a function up like the loader: in the program's scope, then among the dependencies of the caller's
+    /// library. The rest are functions that the program made visible later: the first with that name.
     #[cold]
     #[inline(never)]
     fn find(&self, caller: usize) -> usize {
@@ -197,7 +196,7 @@ impl Symbol {
 
 const CBLAS_RIGHT: i32 = 142;
 
-/// Says where routines are, once for each function that was looked for.
+/// Reports the library of a routine, once for each function that is looked up.
 fn tell_library(function: *mut c_void) {
     let (Some(channel), Some(file)) = (recording(), file_of(function)) else {
         return;
@@ -211,7 +210,6 @@ fn tell_library(function: *mut c_void) {
     thread::current().tell(image::number(channel), CALLS, &Event::Library(kept));
 }
 
-/// The shared memory, where calls are recorded.
 #[inline(always)]
 fn recording() -> Option<&'static Channel> {
     let is_on = |channel: &&Channel| channel.header.calls.load(Ordering::Relaxed) == 1;

@@ -12,15 +12,16 @@ use trueno_recorder::alloc::sampling as addresses;
 use crate::thread;
 
 static CHANNEL: AtomicPtr<Channel> = AtomicPtr::new(ptr::null_mut());
-/// A page that the kernel wipes in a forked child. Its first word is the number of the image; 0: not known yet.
+/// A page that the kernel zeroes in a forked child. Its first word is the number of the image; 0 if not assigned
+/// yet.
 static PAGE: AtomicPtr<AtomicU64> = AtomicPtr::new(ptr::null_mut());
-/// Its destructor runs when a thread ends that has a lane.
+/// Its destructor runs when a thread with a lane ends.
 static KEY: AtomicU32 = AtomicU32::new(0);
 
 /// The number of an image that records nothing.
 const OUTSIDE: u64 = u64::MAX;
 const PAGE_BYTES: usize = 4096;
-/// A full lane is waited for so long: then nobody seems to read it.
+/// Limit on waiting for a full lane. After that it is assumed to have no reader.
 const MAX_WAIT_NS: u64 = 1_000_000_000;
 const NAP_NS: libc::c_long = 100_000;
 
@@ -29,7 +30,6 @@ const NAP_NS: libc::c_long = 100_000;
 #[unsafe(link_section = ".init_array")]
 static ATTACH: extern "C" fn() = attach;
 
-/// Maps the shared memory, if there is any.
 extern "C" fn attach() {
     thread::current().at_work(|| {
         // SAFETY: a text; what it gives stays valid while nobody changes the variable, and the program has not begun.
@@ -55,7 +55,6 @@ extern "C" fn attach() {
     });
 }
 
-/// A page of zeros, also in a forked child.
 fn wiped_page() -> Option<*mut AtomicU64> {
     // SAFETY: a new mapping of its own.
     unsafe {
@@ -89,7 +88,7 @@ pub fn number(channel: &'static Channel) -> u64 {
     }
 }
 
-/// Begins an image: this one's first event, or a forked child's.
+/// Begins an image, at its first event or in a forked child.
 #[cold]
 #[inline(never)]
 fn begin(channel: &'static Channel, page: *mut AtomicU64) -> u64 {
@@ -126,7 +125,6 @@ fn process() -> u32 {
     unsafe { libc::getpid() }.cast_unsigned()
 }
 
-/// Takes a lane for the calling thread.
 pub fn take_lane(image: u64) -> Option<&'static Lane> {
     let channel = channel().filter(|_| image != OUTSIDE)?;
     // SAFETY: takes nothing.
@@ -154,7 +152,6 @@ pub fn take_lane(image: u64) -> Option<&'static Lane> {
     Some(lane)
 }
 
-/// A lane will not be written to any more.
 pub fn end_lane(lane: &Lane, from: u32) {
     let _ = lane
         .state
@@ -171,7 +168,6 @@ extern "C" fn thread_ends(lane: *mut c_void) {
     }
 }
 
-/// Waits until a lane has room; false: nobody reads it.
 pub fn wait_for_room(channel: &Channel, lane: &Lane) -> bool {
     let nap = libc::timespec {
         tv_sec: 0,
@@ -195,13 +191,11 @@ pub fn wait_for_room(channel: &Channel, lane: &Lane) -> bool {
     true
 }
 
-/// Nothing is recorded any more, in any process.
 fn stop(header: &Header) {
     header.calls.store(0, Ordering::Relaxed);
     header.mean_bytes.store(0, Ordering::Relaxed);
 }
 
-/// Counts an event that is lost.
 pub fn lose(channel: &Channel, kind: usize) {
     if let Some(lost) = channel.header.lost.get(kind) {
         lost.fetch_add(1, Ordering::Relaxed);

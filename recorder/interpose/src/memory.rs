@@ -10,7 +10,6 @@ use trueno_recorder::alloc::sampling as addresses;
 use crate::image;
 use crate::thread::{self, now_ns};
 
-/// A block was taken, if it is not null.
 #[inline(always)]
 pub fn taken(block: *mut c_void, size: usize) {
     let Some(channel) = image::channel() else {
@@ -57,7 +56,7 @@ fn record(image: u64, block: *mut c_void, bytes: u64) {
     }
 }
 
-/// A block is about to be given back; its bytes, if that was recorded.
+/// Records that a block is about to be freed. Returns its size, if the allocation was recorded.
 #[inline(always)]
 pub fn given_back(block: *mut c_void) -> Option<u64> {
     if !addresses::may_hold(block.addr() as u64) {
@@ -83,7 +82,7 @@ fn record_given_back(block: *mut c_void) -> Option<u64> {
     Some(bytes)
 }
 
-/// Takes back a [`given_back`] that did not happen.
+/// Undoes a [`given_back`] whose free did not happen.
 #[cold]
 #[inline(never)]
 pub fn still_there(block: *mut c_void, bytes: u64) {

@@ -3,16 +3,13 @@
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr;
 
-/// Longest path that is kept.
+/// Longer paths are cut off.
 const PATH_BYTES: usize = 4096;
 
-/// A program or library that is loaded.
 pub struct Module {
-    /// First address of its code and data.
     pub from: usize,
-    /// Bytes to the last one.
     pub bytes: usize,
-    /// Its path; of the program itself empty.
+    /// Its path; empty for the program itself.
     path: [u8; PATH_BYTES],
 }
 
@@ -28,7 +25,6 @@ struct Search {
 }
 
 impl Module {
-    /// The one that an address lies in.
     pub fn at(address: usize) -> Option<Self> {
         Self::find(ModuleQuery::Address(address))
     }
@@ -52,7 +48,7 @@ impl Module {
         (found == 1).then_some(search.found)
     }
 
-    /// A function of it, or of those that it asks for. It is not unloaded any more. `None`: there is none.
+    /// Finds a function in the module or its dependencies, and keeps it from being unloaded.
     pub fn function(&self, name: &CStr) -> Option<*mut c_void> {
         let path = CStr::from_bytes_until_nul(&self.path).ok()?;
         if path.is_empty() {
@@ -70,7 +66,6 @@ impl Module {
     }
 }
 
-/// File that a function lies in.
 pub fn file_of(function: *mut c_void) -> Option<&'static CStr> {
     let facts = facts(function)?;
     // SAFETY: the loader's own text, of a library that stays.

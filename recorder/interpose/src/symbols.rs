@@ -8,9 +8,9 @@ use trueno_preload_rows::routines::{Precision, Routine};
 
 use crate::call::{Symbol, pass};
 
-/// One name: code that keeps the address it was called from in a register that no argument has, and goes on in a
-/// function that takes more arguments than any routine. Those that a caller did not give are whatever its stack holds, and
-/// are passed on unread.
+/// Defines one name: code that keeps the caller's address in a register that holds no argument, and continues in a
+/// function with more arguments than any routine. Arguments that the caller did not pass are whatever its stack
+/// holds, and are passed on unread.
 macro_rules! symbol {
     ($name:expr, $routine:ident, $precision:ident, $is_c:expr, $is_wide:expr, $returns:ty) => {
         const _: () = {
@@ -56,7 +56,6 @@ macro_rules! symbol {
     };
 }
 
-/// The Fortran names of a routine.
 macro_rules! fortran {
     ($name:literal, $routine:ident, $precision:ident, $returns:ty) => {
         symbol!(

@@ -9,17 +9,16 @@ use trueno_recorder::alloc::sampling::Sampler;
 
 use crate::image;
 
-/// Zeros when the thread begins, and without a destructor.
+/// All zeros when the thread begins, and without a destructor.
 pub struct Thread {
-    /// This library is at work on the thread.
+    /// True while this library is at work on the thread.
     pub inside: Cell<bool>,
-    /// The functions behind `malloc` are being looked for.
+    /// True while the functions behind `malloc` are being looked up.
     pub resolves: Cell<bool>,
-    /// The lane was full for so long that nobody waits for it any more.
+    /// True if the lane was full for so long that the thread no longer waits for it.
     gave_up: Cell<bool>,
-    /// Place on the stack of the outermost call that is recorded; 0: none.
+    /// Stack address of the outermost recorded call; 0 for none.
     pub outermost: Cell<usize>,
-    /// The image that `lane` is of.
     image: Cell<u64>,
     lane: Cell<Option<&'static Lane>>,
     pub sampler: Sampler,
@@ -40,7 +39,6 @@ global_asm!(
     bytes = const size_of::<Thread>(),
 );
 
-/// The calling thread's state.
 #[inline(always)]
 pub fn current() -> &'static Thread {
     let place: *const Thread;
@@ -68,7 +66,7 @@ pub fn current() -> &'static Thread {
 }
 
 impl Thread {
-    /// The lane of the thread; `None`: all are taken, or nothing is recorded.
+    /// The lane of the thread. `None` if all are in use or nothing is recorded.
     #[inline(always)]
     pub fn lane(&self, image: u64) -> Option<&'static Lane> {
         if self.image.get() == image {
@@ -88,14 +86,13 @@ impl Thread {
         lane
     }
 
-    /// Gives the lane back, as the thread ends.
     pub fn leave(&self, lane: &Lane) {
         self.lane.set(None);
         self.image.set(0);
         image::end_lane(lane, USED);
     }
 
-    /// Does the library's own work: what it allocates is not the program's, and `errno` stays.
+    /// Runs the library's own work: its allocations are not recorded, and `errno` is preserved.
     pub fn at_work<T>(&self, work: impl FnOnce() -> T) -> T {
         // SAFETY: the thread's own number.
         let errno = unsafe { &mut *libc::__errno_location() };
@@ -106,7 +103,7 @@ impl Thread {
         out
     }
 
-    /// Publishes an event of a kind; false: it is lost, and counted.
+    /// Publishes an event. False if it is lost, which is counted.
     pub fn tell(&self, image: u64, kind: usize, event: &Event) -> bool {
         let Some(channel) = image::channel() else {
             return false;
@@ -126,7 +123,6 @@ impl Thread {
     }
 }
 
-/// Nanoseconds of `CLOCK_MONOTONIC`.
 #[inline(always)]
 pub fn now_ns() -> u64 {
     let mut time = libc::timespec {

@@ -84,7 +84,6 @@ impl Function {
         Ok(quote!(#(#attributes)* #visibility #default #signature #body_with_guard))
     }
 
-    /// The statements that open the row.
     fn guard(&self, arguments: &Arguments) -> TokenStream {
         let Arguments {
             recorder,
@@ -140,7 +139,8 @@ impl Function {
         quote!(#take #opened #set)
     }
 
-    /// True if the body may move or change what the recorder lies in, which a guard must not borrow then.
+    /// True if the body may move or change the value that contains the recorder. A guard must not borrow it
+    /// then.
     fn may_lose(&self, recorder: &Expr) -> bool {
         let Some(root) = root(recorder) else {
             return false;
@@ -162,12 +162,10 @@ impl Function {
     }
 }
 
-/// True for a type `&T`.
 fn is_shared(ty: &Type) -> bool {
     matches!(ty, Type::Reference(of) if of.mutability.is_none())
 }
 
-/// The variable that an expression begins with.
 fn root(expression: &Expr) -> Option<&Ident> {
     match expression {
         Expr::Path(path) => path.path.get_ident(),

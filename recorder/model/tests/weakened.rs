@@ -10,7 +10,7 @@ use protocol::endings::{self, Fork, Late};
 use protocol::kill::{Order, killing};
 use trueno_format::ring::AtomicWord;
 
-/// A word of loom whose every order is the weakest.
+/// A word of loom whose operations all use the weakest order.
 #[derive(Default)]
 struct Relaxed(loom::sync::atomic::AtomicU64);
 

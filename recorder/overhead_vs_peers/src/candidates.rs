@@ -13,10 +13,9 @@ use trueno::brick::{BrickId as ProfiledBrick, BrickProfiler};
 use trueno_recorder::tracing::RecorderLayer;
 use trueno_recorder::{BrickId, Recorder};
 
-/// Spans of one collection or frame, of systems that have such.
+/// Spans per collection or frame, in systems that have them.
 pub const CHUNK: u32 = 1000;
 
-/// A brick with elements, flops and bytes.
 #[inline(always)]
 pub fn brick(rec: &Recorder, i: u64, work: impl FnOnce()) {
     let mut brick = rec.brick(BrickId::QkvProjection);
@@ -24,7 +23,6 @@ pub fn brick(rec: &Recorder, i: u64, work: impl FnOnce()) {
     work();
 }
 
-/// Keeps sums by brick, no events.
 #[inline(always)]
 pub fn profiled(profiler: &mut BrickProfiler, i: u64, work: impl FnOnce()) {
     let timer = profiler.start_brick(ProfiledBrick::QkvProjection);
@@ -60,7 +58,7 @@ impl Measured {
     }
 }
 
-/// Spans collected on the thread, then given up.
+/// Spans collected on the thread, then discarded.
 pub fn fastrace(calls: u32) {
     for _ in 0..calls / CHUNK {
         let collector = LocalCollector::start();
@@ -71,7 +69,7 @@ pub fn fastrace(calls: u32) {
     }
 }
 
-/// Scopes of one frame, then given up.
+/// Scopes of one frame, then discarded.
 pub fn puffin(calls: u32) {
     for _ in 0..calls / CHUNK {
         {
@@ -84,14 +82,13 @@ pub fn puffin(calls: u32) {
     }
 }
 
-/// A span of `tracing`, for whichever subscriber is there.
 #[inline(always)]
 pub fn traced(work: impl FnOnce()) {
     let _span = tracing::info_span!("qkv").entered();
     work();
 }
 
-/// A subscriber that writes JSON; what is returned with it flushes when it is dropped.
+/// A subscriber that writes JSON. The guard flushes it when dropped.
 pub fn chrome(path: &Path) -> Result<(Dispatch, tracing_chrome::FlushGuard), Box<dyn Error>> {
     let (layer, guard) = tracing_chrome::ChromeLayerBuilder::new()
         .writer(BufWriter::new(File::create(path)?))
@@ -100,7 +97,6 @@ pub fn chrome(path: &Path) -> Result<(Dispatch, tracing_chrome::FlushGuard), Box
     Ok((Dispatch::new(subscriber), guard))
 }
 
-/// A subscriber that is our recorder.
 pub fn layer(rec: &Recorder) -> Dispatch {
     Dispatch::new(tracing_subscriber::registry().with(RecorderLayer::new(rec.clone())))
 }

@@ -2,14 +2,13 @@
 
 use std::hint::black_box;
 
-/// A record as the recorder's: one cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 struct Line([u64; 8]);
 
 const LINES: usize = 4096;
 
-/// A ring of 256 KiB that is written around and around.
+/// A ring of 256 KiB that is overwritten in a loop.
 pub struct Floor {
     ring: Box<[Line]>,
     at: usize,

@@ -15,7 +15,7 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Argument of a build with LTO that is asked for its spans only.
+/// Argument for a build with LTO that measures only its spans.
 const SPANS_ONLY: &str = "spans-only";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if spans_only { Ok(()) } else { with_lto() }
 }
 
-/// The same of the build with LTO that stands beside this one, right after it.
+/// Runs the same with the LTO build beside this one, right after it.
 fn with_lto() -> Result<(), Box<dyn Error>> {
     let own = std::env::current_exe()?;
     let targets = own.ancestors().nth(2).ok_or("not in a target folder")?;

@@ -4,14 +4,12 @@ use std::time::{Duration, Instant};
 
 pub struct Candidate {
     pub name: &'static str,
-    /// Calls to time in one round.
     batch: u32,
     run: Box<dyn FnMut(u32)>,
     times_ns: Vec<f64>,
 }
 
 impl Candidate {
-    /// Rounds of `run`, whose argument is the number of calls to make.
     pub fn new(name: &'static str, batch: u32, run: impl FnMut(u32) + 'static) -> Self {
         Self {
             name,
@@ -21,7 +19,7 @@ impl Candidate {
         }
     }
 
-    /// `call` makes one call, the how manieth it is told.
+    /// `call` makes one call; its argument is the number of the call.
     pub fn each(name: &'static str, batch: u32, mut call: impl FnMut(u64) + 'static) -> Self {
         Self::new(name, batch, move |calls| {
             for i in 0..u64::from(calls) {
@@ -31,7 +29,6 @@ impl Candidate {
     }
 }
 
-/// One line of a table.
 pub struct Row {
     pub name: &'static str,
     pub best_ns: f64,
@@ -40,15 +37,15 @@ pub struct Row {
 }
 
 impl Row {
-    /// Median over rounds of this over `other` within the round.
+    /// Median over rounds of the ratio of this row to `other` within each round.
     pub fn over(&self, other: &Row) -> f64 {
         let pairs = self.times_ns.iter().zip(&other.times_ns);
         median(pairs.map(|(own, other)| own / other).collect())
     }
 }
 
-/// Times all candidates, round after round. Between rounds threads in the background get a
-/// moment, so that full buffers are not what is measured.
+/// Times all candidates, round after round. Background threads get some time between rounds, so that full buffers
+/// do not affect the results.
 pub fn run(mut candidates: Vec<Candidate>, rounds: usize) -> Vec<Row> {
     for round in 0..rounds + 5 {
         for candidate in &mut candidates {

@@ -12,7 +12,6 @@ use trueno_recorder::{Overflow, Recorder};
 
 use crate::candidates::{self, Measured};
 
-/// Systems, and how many spans they are given: the slow ones fewer.
 const SYSTEMS: [(&str, u64); 4] = [
     ("trueno-recorder, 4 metrics", 4_000_000),
     ("trueno-recorder through tracing", 400_000),
@@ -44,7 +43,6 @@ pub fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs one system and prints its line.
 pub fn child(system: &str, threads: u64, folder: &Path) -> Result<(), Box<dyn Error>> {
     let at = SYSTEMS.iter().position(|(name, _)| *name == system);
     let number = at.ok_or_else(|| format!("no system {system}"))?;
@@ -82,7 +80,7 @@ fn all_written(rec: &Recorder) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Waits for the writer where it must, so that nothing is lost and all of it is paid for.
+/// A recorder that waits for its writer when necessary, so that nothing is lost and the full cost is measured.
 fn waiting(folder: &Path) -> Result<Recorder, Box<dyn Error>> {
     let builder = Recorder::builder(folder.join("own.run")).overflow(Overflow::Block);
     Ok(builder.create()?)
@@ -126,7 +124,6 @@ fn chrome(threads: u64, spans: u64, folder: &Path) -> Result<(), Box<dyn Error>>
     Ok(())
 }
 
-/// CPU time of this process, all its threads, in nanoseconds.
 fn cpu_ns() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -137,7 +134,6 @@ fn cpu_ns() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-/// Bytes of all files below a folder.
 fn bytes(folder: &Path) -> Result<u64, Box<dyn Error>> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {

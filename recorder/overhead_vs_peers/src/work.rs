@@ -15,7 +15,7 @@ use crate::rounds::{self, Candidate};
 const ROUNDS: usize = 1000;
 const BATCH: u32 = 300;
 
-/// A chain of dependent integer steps: nothing of it can overlap.
+/// A chain of dependent integer steps, which cannot overlap.
 #[inline(never)]
 fn chain(steps: u64) {
     let mut x = black_box(1_u64);
@@ -25,7 +25,6 @@ fn chain(steps: u64) {
     black_box(x);
 }
 
-/// Steps that take 1 µs here and now.
 fn steps_in_1_us() -> u64 {
     const STEPS: u64 = 1_000_000;
     let times_ns = (0..5).map(|_| {
@@ -36,7 +35,7 @@ fn steps_in_1_us() -> u64 {
     STEPS * 1000 / times_ns.min().unwrap_or(STEPS).max(1)
 }
 
-/// Prints the table; gives what a brick with metrics adds, as a share of the work.
+/// Prints the table. Returns what a brick with metrics adds, as a share of the work.
 pub fn run(folder: &Path) -> Result<f64, Box<dyn Error>> {
     let steps = steps_in_1_us();
     let work = move || chain(steps);

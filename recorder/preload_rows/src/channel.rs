@@ -14,62 +14,51 @@ use crate::event::{Event, WORDS};
 /// Variable with the path of the memory.
 pub const CHANNEL_VARIABLE: &CStr = c"TRUENO_INTERPOSE";
 
-/// Name of the memory, as it stands in the maps of processes that have it.
+/// Name of the memory, as in the maps of processes that have it.
 pub(crate) const CHANNEL_NAME: &str = "/memfd:trueno-record";
 
-/// Threads that record at the same time; what others would tell is counted.
+/// Number of threads that can record at the same time; events of others are only counted.
 pub const LANES: usize = 512;
-/// Events of a lane that wait to be read.
 pub const LANE_EVENTS: u64 = 8192;
-/// Differs for other layouts.
+/// Depends on the layout.
 const MAGIC: u64 = 0x7472_756e_0100_0000 + (LANE_EVENTS << 12) + LANES as u64;
 
-/// No thread has the lane.
 pub const FREE: u32 = 0;
-/// A thread takes the lane, or the command gives it back.
+/// A thread is claiming the lane, or the command is releasing it.
 pub const TAKEN: u32 = 1;
-/// A thread writes to the lane.
 pub const USED: u32 = 2;
-/// The thread has ended; what it wrote is still to be read.
+/// The thread has ended; its events are still to be read.
 pub const ENDED: u32 = 3;
 
-/// Kinds of events, as places in counts.
+/// Kinds of events, as indices into counts.
 pub const CALLS: usize = 0;
-/// See [`CALLS`].
 pub const ALLOCATIONS: usize = 1;
 
-/// Facts of the recording.
 #[repr(C, align(4096))]
 pub struct Header {
     magic: AtomicU64,
-    /// Calls are recorded: 1.
+    /// 1 if calls are recorded.
     pub calls: AtomicU64,
-    /// Distance of sample points; 0: no allocations.
+    /// Mean distance of sample points; 0 if allocations are not recorded.
     pub mean_bytes: AtomicU64,
     pub reader: AtomicU32,
-    /// Namespace of its process numbers.
     pub pid_namespace: AtomicU64,
-    /// Images of programs that told, each with a number from 1 on.
+    /// Number of program images that reported something; each has a number from 1 on.
     pub images: AtomicU64,
-    /// Events for which there was no lane, no room or no place in a table.
+    /// Events for which there was no lane, no room or no entry in a table.
     pub lost: [AtomicU64; 2],
-    /// Allocations of threads without a lane.
     pub allocations: AtomicU64,
     pub allocated_bytes: AtomicU64,
 }
 
-/// Events of one thread: a ring of one writer and one reader.
 #[repr(C, align(128))]
 pub struct Lane {
     pub state: AtomicU32,
-    /// Thread and process, as the system numbers them.
     pub thread: AtomicU32,
     pub process: AtomicU32,
-    /// Name of the thread, when it took the lane.
+    /// Name of the thread when it claimed the lane.
     pub name: [AtomicU64; 2],
-    /// Image of the program that has it.
     pub image: AtomicU64,
-    /// Allocations of the thread, all of them.
     pub allocations: AtomicU64,
     pub allocated_bytes: AtomicU64,
     written: AtomicU64,
@@ -81,13 +70,12 @@ pub struct Lane {
 struct Apart<T>(T);
 
 impl Lane {
-    /// Returns whether there is room for one more event.
     pub fn has_room(&self) -> bool {
         let written = self.written.load(Ordering::Relaxed);
         written.wrapping_sub(self.read.0.load(Ordering::Acquire)) < LANE_EVENTS
     }
 
-    /// Publishes an event; [`Lane::has_room`] found room. For the thread that has the lane.
+    /// Publishes an event. Only for the thread that has the lane, and only if [`Lane::has_room`].
     pub fn push(&self, event: &[u64; WORDS]) {
         let written = self.written.load(Ordering::Relaxed);
         for (place, word) in self.place(written).iter().zip(event) {
@@ -97,8 +85,8 @@ impl Lane {
             .store(written.wrapping_add(1), Ordering::Release);
     }
 
-    /// Takes all events that are there; `None` are those that nobody could have written. For the command. Gives
-    /// their number.
+    /// Takes all available events and returns their number. Only for the command. `None` stands for an invalid
+    /// event.
     pub fn drain(&self, mut take: impl FnMut(Option<Event>)) -> u64 {
         let read = self.read.0.load(Ordering::Relaxed);
         let written = self.written.load(Ordering::Acquire);
@@ -113,7 +101,7 @@ impl Lane {
         count
     }
 
-    /// Adds an allocation to the thread's counts. For the thread that has the lane.
+    /// Adds an allocation to the thread's counts. Only for the thread that has the lane.
     #[inline(always)]
     pub fn count(&self, bytes: u64) {
         let add = |count: &AtomicU64, by: u64| {
@@ -138,7 +126,7 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// Makes the memory; it goes with the descriptor and the last process that has mapped it.
+    /// Creates the memory. It is freed with the descriptor and the last process that has mapped it.
     ///
     /// # Errors
     /// The system has no memory or no `memfd_create`.
@@ -164,8 +152,8 @@ impl Channel {
         Ok((channel, file))
     }
 
-    /// The memory at a path, for a program that is recorded: nothing is allocated, and nothing stays open. `None`: it
-    /// is not there, or of another version.
+    /// The memory at a path, for a recorded program: allocates nothing and keeps nothing open. `None` if it
+    /// does not exist or has another version.
     pub fn open(path: &CStr) -> Option<&'static Self> {
         // SAFETY: `path` is a text; the descriptor is closed below.
         let channel = unsafe {
@@ -186,7 +174,7 @@ impl Channel {
         is_ours.then_some(channel)
     }
 
-    /// Maps a file of that length, for as long as the process runs.
+    /// Maps a file of that size, for as long as the process runs.
     fn map(file: libc::c_int) -> Option<&'static Self> {
         let access = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_NORESERVE;
@@ -204,7 +192,7 @@ impl Channel {
     }
 }
 
-/// Tells namespaces of process numbers apart: in another one this process and the command would misunderstand each other.
+/// Identifies the PID namespace: ids of another namespace would mean other processes to the command.
 pub fn pid_namespace() -> u64 {
     // SAFETY: all zeros is a valid struct, and the path a text.
     unsafe {

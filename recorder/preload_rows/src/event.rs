@@ -3,7 +3,7 @@
 use crate::routines::{Precision, Routine};
 
 pub const WORDS: usize = 8;
-/// Bytes of a library's name that are kept.
+/// Longer library names are cut off.
 pub const NAME_BYTES: usize = 48;
 
 const CALL: u64 = 1;
@@ -11,35 +11,32 @@ const TAKEN: u64 = 2;
 const GIVEN_BACK: u64 = 3;
 const LIBRARY: u64 = 4;
 
-/// A call of BLAS or LAPACK: what it was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub routine: Routine,
     pub precision: Precision,
-    /// As the routine's arguments are: see [`Routine::sizes`].
+    /// In the order of the routine's arguments; see [`Routine::sizes`].
     pub sizes: [i64; 3],
-    /// The matrix stands on the right.
     pub is_right: bool,
-    /// The output is written without being read.
+    /// True if the output is written without being read.
     pub is_beta_zero: bool,
 }
 
-/// Told by a program. Times are those of `CLOCK_MONOTONIC`.
+/// An event of a program. Times are those of `CLOCK_MONOTONIC`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A call has returned.
     Call {
         request: Request,
         start_ns: u64,
         end_ns: u64,
     },
-    /// A sample was taken.
+    /// A sampled allocation.
     Taken {
         time_ns: u64,
         address: u64,
         bytes: u64,
     },
-    /// A sample was given back.
+    /// The free of a sampled allocation.
     GivenBack {
         time_ns: u64,
         address: u64,
@@ -50,7 +47,6 @@ pub enum Event {
 }
 
 impl Event {
-    /// The words that are stored.
     #[inline(always)]
     pub fn words(&self) -> [u64; WORDS] {
         match *self {
@@ -88,7 +84,7 @@ impl Event {
         }
     }
 
-    /// The event that was stored; `None`: no program stores that.
+    /// Decodes an event; `None` if it is invalid.
     pub fn from_words(words: &[u64; WORDS]) -> Option<Self> {
         let [what, time_ns, second, third, fourth, fifth, ..] = *words;
         let (address, bytes) = (second, third);

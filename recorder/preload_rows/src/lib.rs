@@ -21,14 +21,13 @@ pub use loadable::problem;
 pub use record::{Options, Part, Recorded, check, record};
 pub use rows::Counts;
 
-/// Reason why a program was not recorded, or not to its end.
+/// Why a program was not recorded, or not to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program did not begin.
     #[error("{}: cannot be started: {error}", program.display())]
     NotStarted {
-        /// Its name, as it was given.
+        /// Name as given by the user.
         program: OsString,
         error: io::Error,
     },
@@ -38,24 +37,21 @@ pub enum Error {
         program.display()
     )]
     NotLoadable {
-        /// Its name, as it was given.
         program: OsString,
-        /// Property that keeps the library out.
+        /// The property that prevents it.
         problem: String,
     },
-    /// The system gives no memory to share.
+    /// The system provides no shared memory.
     #[error("no memory can be shared with a program, and nothing was started: {0}")]
     NoMemory(io::Error),
-    /// The library's own path is none for the loader.
+    /// The loader cannot load the library from its path.
     #[error(
         "{}: the loader cannot use this path, because it has a space or a colon, and nothing was started (hint: install it elsewhere)",
         .0.display()
     )]
     LibraryPath(std::path::PathBuf),
-    /// The system refused something while the program ran.
     #[error("waiting for the program failed: {0}")]
     Wait(io::Error),
-    /// The run cannot be written.
     #[error(transparent)]
     Run(#[from] trueno_format::Error),
 }

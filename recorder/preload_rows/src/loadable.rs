@@ -12,12 +12,13 @@ use object::elf::FileHeader64;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Endianness, Object, ObjectSection, ReadCache};
 
-/// Bytes of a program that are read: its headers, and the name of its loader.
+/// Bytes of a program that are read: its headers and the name of its loader.
 const HEAD_BYTES: u64 = 1 << 16;
-/// Scripts that name scripts, as far as the system follows them.
+/// Limit on scripts that name scripts, as in the kernel.
 const MAX_SCRIPTS: u32 = 4;
 
-/// The reason why no library can be loaded into a program; also `None` where the system will say why it does not start.
+/// Why no library can be loaded into a program. Also `None` if the program cannot start, because the system then
+/// says why.
 pub fn problem(program: &OsStr) -> Option<String> {
     let mut path = find(program)?;
     let mut head = head(&path)?;
@@ -57,7 +58,6 @@ pub fn problem(program: &OsStr) -> Option<String> {
     }
 }
 
-/// As the system looks for it.
 fn find(program: &OsStr) -> Option<PathBuf> {
     let path = Path::new(program);
     if program.as_bytes().contains(&b'/') {
@@ -77,7 +77,7 @@ fn head(path: &Path) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// The program that runs a script. `env` finds what it is asked for.
+/// The program that runs a script. For `env`, the program that it finds.
 fn interpreter(head: &[u8]) -> Option<PathBuf> {
     let line = head
         .strip_prefix(b"#!")?
@@ -95,7 +95,6 @@ fn interpreter(head: &[u8]) -> Option<PathBuf> {
     }
 }
 
-/// Name of the program's loader, without its folder.
 fn loader(head: &[u8]) -> Option<Vec<u8>> {
     let file = FileHeader64::<Endianness>::parse(head).ok()?;
     let endian = file.endian().ok()?;
@@ -106,7 +105,7 @@ fn loader(head: &[u8]) -> Option<Vec<u8>> {
     Some(path.rsplit(|byte| *byte == b'/').next()?.to_vec())
 }
 
-/// True if a program asks for AddressSanitizer's library, which looks for its own place in the list of libraries when
+/// True if a program needs AddressSanitizer's library, which checks its own position in the list of libraries when
 /// the program starts.
 fn needs_address_sanitizer(path: &Path) -> bool {
     let Ok(file) = File::open(path) else {

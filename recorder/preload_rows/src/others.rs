@@ -10,7 +10,6 @@ use crate::channel::CHANNEL_NAME;
 pub(crate) struct Others(BTreeMap<u32, String>);
 
 impl Others {
-    /// Looks through the processes that a program has begun, and that are there.
     pub fn look(&mut self, program: u32) {
         // SAFETY: takes nothing.
         let user = unsafe { libc::geteuid() };
@@ -30,7 +29,6 @@ impl Others {
         }
     }
 
-    /// Names, each once.
     pub fn names(&self) -> BTreeSet<String> {
         self.0.values().cloned().collect()
     }
@@ -47,14 +45,13 @@ fn children(process: u32) -> Vec<u32> {
     lists.flat_map(numbers).collect()
 }
 
-/// The effective user.
 fn user_of(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A process that is recorded may have become another user's since. Where nobody may look, it has not.
+/// A recorded process may have changed its user later. If its maps cannot be read, it was not recorded.
 fn has_channel(process: u32) -> bool {
     fs::read_to_string(format!("/proc/{process}/maps"))
         .is_ok_and(|maps| maps.contains(CHANNEL_NAME))

@@ -16,49 +16,45 @@ use crate::others::Others;
 use crate::rows::{Counts, Rows};
 use crate::{Error, loadable};
 
-/// Between two looks at the lanes, unless there is much to read.
+/// Interval between reads of the lanes, unless there is much to read.
 const NAP: Duration = Duration::from_millis(2);
-/// Between two looks for threads that were killed.
+/// Interval between checks for threads that were killed.
 const CARE: Duration = Duration::from_millis(250);
-/// Between two looks for processes of other users.
+/// Interval between checks for processes of other users.
 const LOOK: Duration = Duration::from_millis(50);
-/// Variable of libraries that the loader puts before others.
+/// Variable with libraries that the loader loads before others.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// Calls and allocations that are recorded.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The library that is loaded.
     pub library: PathBuf,
-    /// Calls of BLAS and LAPACK.
     pub calls: bool,
-    /// Distance of sample points in bytes; 0: no allocations.
+    /// Mean distance of sample points in bytes; 0 to record no allocations.
     pub mean_bytes: u64,
 }
 
-/// Part of a program's time that is recorded.
 #[derive(Clone, Copy, Default)]
 pub struct Part<'a> {
-    /// Until the recording begins.
     pub delay: Option<Duration>,
-    /// Ends the recording before the program.
+    /// Returns true once the recording should end before the program.
     pub end: Option<&'a dyn Fn() -> bool>,
 }
 
-/// Recorded program, when it, or the recording, has ended.
+/// The program, after it or its recording has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Recorded {
-    /// End of the program itself. `None`: it goes on.
+    /// Exit status of the program itself. `None` if it is still running.
     pub status: Option<ExitStatus>,
-    /// Rows of the run. `None`: there is none, because the program ended before the recording began or for a failure.
+    /// Rows of the run. `None` if there is no run, because of a failure or because the program ended before the
+    /// recording began.
     pub counts: Option<Counts>,
-    /// Reason why nothing is recorded from some time on, while the program went on.
+    /// Why recording stopped while the program went on.
     pub failure: Option<Error>,
 }
 
 impl Recorded {
-    /// A program that has ended, and of which there is no run.
+    /// For a program that has ended without a run.
     fn nothing(status: ExitStatus, failure: Option<Error>, watch: &mut dyn FnMut(i32)) -> Self {
         watch(0);
         Self {
@@ -69,7 +65,7 @@ impl Recorded {
     }
 }
 
-/// Finds out if memory can be shared with programs here.
+/// Checks that memory can be shared with programs here.
 ///
 /// # Errors
 /// [`Error::NoMemory`]: it cannot.
@@ -77,11 +73,11 @@ pub fn check() -> Result<(), Error> {
     Channel::create().map(drop).map_err(Error::NoMemory)
 }
 
-/// Runs a program and writes rows to the run that `create` makes. `watch` is told its process number. Ends with the
-/// program, or with the recording: what its children still do then is not recorded.
+/// Runs a program and writes rows to the run that `create` makes. `watch` gets its process id. Ends with the
+/// program or the recording: what its children do after that is not recorded.
 ///
 /// # Errors
-/// The program did not begin. What fails later is in [`Recorded::failure`]: the program goes on.
+/// The program did not start. Later failures are in [`Recorded::failure`], and the program goes on.
 pub fn record(
     mut command: Command,
     options: &Options,
@@ -166,7 +162,7 @@ pub fn record(
     })
 }
 
-/// Has the loader put the library before all others, and tells it where the memory is.
+/// Sets the variables with which the loader loads the library first, and the library finds the memory.
 fn load(command: &mut Command, options: &Options, file: &OwnedFd) -> Result<(), Error> {
     let library = options.library.as_os_str();
     let separates = |byte: &u8| matches!(byte, b' ' | b':');
@@ -184,7 +180,6 @@ fn load(command: &mut Command, options: &Options, file: &OwnedFd) -> Result<(), 
     Ok(())
 }
 
-/// From now on, everything selected is reported.
 fn start(channel: &Channel, options: &Options) {
     let header = &channel.header;
     header.calls.store(options.calls.into(), Ordering::Relaxed);
@@ -193,7 +188,6 @@ fn start(channel: &Channel, options: &Options) {
         .store(options.mean_bytes, Ordering::Relaxed);
 }
 
-/// Waits for so long, or until the program ends.
 fn wait(child: &mut Child, time: Duration) -> Result<Option<ExitStatus>, Error> {
     let since = Instant::now();
     while since.elapsed() < time {
@@ -205,7 +199,6 @@ fn wait(child: &mut Child, time: Duration) -> Result<Option<ExitStatus>, Error> 
     Ok(None)
 }
 
-/// Nothing is told any more.
 fn stop(channel: &Channel) {
     channel.header.calls.store(0, Ordering::Relaxed);
     channel.header.mean_bytes.store(0, Ordering::Relaxed);

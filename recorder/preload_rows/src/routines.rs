@@ -1,6 +1,6 @@
 //! Routines of BLAS and LAPACK that are recorded, and where their sizes stand among the arguments.
 
-/// Type of a matrix's elements, as names of routines begin.
+/// Element type of a matrix, as the first letter of routine names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Precision {
@@ -17,38 +17,31 @@ pub enum Precision {
 impl Precision {
     pub const ALL: [Self; 4] = [Self::S, Self::D, Self::C, Self::Z];
 
-    /// The first letter of a routine's name.
     pub fn letter(self) -> char {
         ['s', 'd', 'c', 'z'][self as usize]
     }
 
-    /// Returns whether an element is two numbers.
     pub const fn is_complex(self) -> bool {
         matches!(self, Self::C | Self::Z)
     }
 
-    /// Bytes of an element.
     pub const fn bytes(self) -> usize {
         [4, 8, 8, 16][self as usize]
     }
 
-    /// Name of the numbers, as backends say it.
     pub fn number(self) -> &'static str {
         ["f32", "f64", "f32", "f64"][self as usize]
     }
 }
 
-/// Places of arguments, as the Fortran interface counts them from 0.
+/// Positions of arguments, counted from 0 as in the Fortran interface.
 struct Arguments {
-    /// Sizes; see [`Routine::sizes`].
     sizes: &'static [u8],
-    /// The side that the matrix stands on.
     side: Option<u8>,
-    /// The factor of the output's earlier content.
     beta: Option<u8>,
-    /// Length of the workspace: −1 asks for the best length, and nothing is computed.
+    /// Length of the workspace: −1 queries the best length, and nothing is computed.
     workspace: Option<u8>,
-    /// The C interface has the order of elements before all others.
+    /// True if the C interface has the element order as an additional first argument.
     has_order: bool,
 }
 
@@ -78,7 +71,6 @@ const fn lapack(sizes: &'static [u8], workspace: Option<u8>) -> Arguments {
 
 macro_rules! routines {
     ($($routine:ident $name:literal $arguments:expr,)*) => {
-        /// A routine, whatever its precision.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Routine {
@@ -124,7 +116,6 @@ routines! {
 }
 
 impl Routine {
-    /// Name without its precision.
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -133,27 +124,24 @@ impl Routine {
         &Self::ARGUMENTS[self as usize]
     }
 
-    /// Places of its sizes: m, n and k as the routine names them; with right sides, n and their number.
+    /// Positions of its sizes: m, n and k in the routine's terms; for solvers, n and the number of right-hand
+    /// sides.
     pub const fn sizes(self) -> &'static [u8] {
         self.arguments().sizes
     }
 
-    /// Place of the side.
     pub const fn side(self) -> Option<u8> {
         self.arguments().side
     }
 
-    /// Place of the factor of the earlier content.
     pub const fn beta(self) -> Option<u8> {
         self.arguments().beta
     }
 
-    /// Place of the length of the workspace.
     pub const fn workspace(self) -> Option<u8> {
         self.arguments().workspace
     }
 
-    /// Returns whether the C interface has the order of elements first.
     pub const fn has_order(self) -> bool {
         self.arguments().has_order
     }

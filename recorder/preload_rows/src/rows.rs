@@ -17,41 +17,35 @@ use crate::event::{Event, Request};
 use crate::record::Options;
 use crate::work::Work;
 
-/// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub calls: u64,
-    /// Rows of sampled blocks that were taken.
     pub samples: u64,
     pub allocations: u64,
     pub allocated_bytes: u64,
-    /// Images of programs that the library was loaded into.
     pub images: u64,
     /// Calls and samples without a row.
     pub lost: u64,
-    /// Names of processes that ran as another user: nothing of them is recorded.
+    /// Names of processes that ran as another user, which are not recorded at all.
     pub others: BTreeSet<String>,
 }
 
-/// Bits of an address, as a processor has them; above stands which image of a program it is of.
+/// Number of address bits of the processor. The bits above hold the program image.
 const ADDRESS_BITS: u32 = 48;
-/// As much of a lane, and the next look is at once.
+/// If a lane has this many events, it is read again at once.
 const MUCH: u64 = LANE_EVENTS / 8;
 
-/// A thread that told something, and has a lane.
 #[derive(Clone, Copy)]
 struct Thread {
     number: u32,
     image: u64,
 }
 
-/// A sample that was not given back.
 struct Live {
     bytes: u64,
     weight: f64,
 }
 
-/// The run being written.
 pub(crate) struct Rows {
     run: RunWriter,
     host: Text,
@@ -65,7 +59,6 @@ pub(crate) struct Rows {
     libraries: BTreeSet<String>,
     /// By image and address.
     live: BTreeMap<(u64, u64), Live>,
-    /// Processes of images with lanes.
     processes: BTreeMap<u64, u32>,
     unreadable: u64,
     counts: Counts,
@@ -95,12 +88,10 @@ impl Rows {
         }
     }
 
-    /// The program runs.
     pub fn begins(&mut self, process: u32) {
         self.run.run().program.pid = Some(process);
     }
 
-    /// Processes of these names ran as another user.
     pub fn tell_others(&mut self, names: BTreeSet<String>) {
         if names.is_empty() {
             return;
@@ -112,7 +103,6 @@ impl Rows {
         self.counts.others = names;
     }
 
-    /// The recording ends before the program.
     pub fn program_goes_on(&mut self) {
         let values = &mut self.run.run().values;
         values.insert(
@@ -121,7 +111,8 @@ impl Rows {
         );
     }
 
-    /// Writes what is there, and looks after lanes whose threads are gone if it `cares`. True: it was much.
+    /// Writes the available events. With `cares`, also handles lanes whose threads have ended. Returns true if
+    /// there were many events.
     pub fn read(&mut self, channel: &Channel, cares: bool) -> Result<bool, Error> {
         let mut is_much = false;
         for (number, lane) in channel.lanes.iter().enumerate() {
@@ -298,7 +289,7 @@ impl Rows {
         Ok(Thread { number, image })
     }
 
-    /// Gives back what images held that have ended; the program itself is none of them.
+    /// Frees what ended images had allocated, except for the program itself.
     fn end_images(&mut self) -> Result<(), Error> {
         let program = self.run.run().program.pid;
         let newest: BTreeMap<u32, u64> = self
@@ -328,13 +319,12 @@ impl Rows {
         Ok(())
     }
 
-    /// Adds up the allocations of a thread that has ended.
     fn count(&mut self, lane: &Lane) {
         self.counts.allocations += lane.allocations.load(Ordering::Relaxed);
         self.counts.allocated_bytes += lane.allocated_bytes.load(Ordering::Relaxed);
     }
 
-    /// Ends the run, unless it is not whole.
+    /// Ends the run. If it is not `is_whole`, the run stays unfinished.
     pub fn finish(mut self, channel: &Channel, is_whole: bool) -> (Counts, Result<(), Error>) {
         for lane in &channel.lanes {
             if matches!(lane.state.load(Ordering::Acquire), USED | ENDED) {
@@ -364,7 +354,6 @@ impl Rows {
         (self.counts, result.map_err(Error::from))
     }
 
-    /// Facts that are in no table.
     fn describe(&mut self) {
         let (counts, unreadable) = (self.counts.clone(), self.unreadable);
         let libraries = Vec::from_iter(self.libraries.iter().cloned()).join(", ");
@@ -399,7 +388,6 @@ fn ids(lane: &Lane) -> (u32, u32) {
     (load(&lane.process), load(&lane.thread))
 }
 
-/// Returns whether the thread of a lane runs.
 fn is_there(lane: &Lane) -> bool {
     let (process, thread) = ids(lane);
     Path::new(&format!("/proc/{process}/task/{thread}")).exists()

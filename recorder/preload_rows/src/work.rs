@@ -9,21 +9,19 @@
 use crate::event::Request;
 use crate::routines::Routine;
 
-/// Work of a call; `None`: no formula.
+/// Work of a call; `None` without a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// Elements of the output.
     pub elements: Option<u64>,
     pub flops: Option<u64>,
-    /// Bytes that must move.
     pub bytes: Option<u64>,
 }
 
-/// Sizes above are no sizes, and products of three would not fit.
+/// Larger sizes are invalid, and products of three would overflow.
 const MAX_SIZE: i64 = 1 << 40;
 
 impl Work {
-    /// The work that was asked for; none of it where the sizes are not valid.
+    /// The requested work, or none if the sizes are invalid.
     pub fn new(request: &Request) -> Self {
         let is_size = |size: &i64| (0..=MAX_SIZE).contains(size);
         let none = Self {
@@ -54,7 +52,6 @@ impl Work {
     }
 }
 
-/// Elements of the output, and elements that move.
 fn elements(request: &Request) -> Option<(i128, Option<i128>)> {
     let [m, n, k] = request.sizes.map(i128::from);
     // Of an output.
@@ -89,7 +86,7 @@ fn elements(request: &Request) -> Option<(i128, Option<i128>)> {
     Some((output, Some(moved)))
 }
 
-/// Six times the multiplications and additions, which are whole numbers then.
+/// Six times the multiplications and additions, so that the numbers are integers.
 fn sixfold(request: &Request) -> Option<(i128, i128)> {
     let [m, n, k] = request.sizes.map(i128::from);
     let both = |count: i128| Some((6 * count, 6 * count));
@@ -131,7 +128,7 @@ fn sum(a: (i128, i128), b: (i128, i128)) -> (i128, i128) {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Of m < n, which the note leaves out, those of the transposed matrix.
+/// For m < n, which the note omits, the numbers of the transposed matrix.
 fn getrf(m: i128, n: i128) -> (i128, i128) {
     let (m, n) = (m.max(n), m.min(n));
     (

@@ -8,23 +8,22 @@ use std::time::Duration;
 
 use libc::{c_int, pid_t};
 
-/// Between two looks at what else may end a wait.
 const ROUND: Duration = Duration::from_millis(20);
 
-/// Tells whether something shall end now, though its process goes on. It is called many times a second.
+/// True if the wait should end although the process continues. Called many times a second.
 pub fn is_over(end: Option<&dyn Fn() -> bool>) -> bool {
     end.is_some_and(|end| end())
 }
 
-/// Reason why waiting for a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     Process,
-    /// It goes on.
+    /// The process continues.
     Asked,
 }
 
-/// A process whose end can be waited for, though it is no child. Another one that gets its number is not it.
+/// A process whose end can be waited for, even if it is not a child. A later process with the same id is not
+/// confused with it.
 #[derive(Debug)]
 pub struct ProcessEnd(OwnedFd);
 
@@ -41,7 +40,7 @@ impl ProcessEnd {
         }
     }
 
-    /// Waits until it has ended, or until `end` says so.
+    /// Waits until the process has ended or `end` returns true.
     pub fn wait(&self, end: Option<&dyn Fn() -> bool>) -> Ended {
         loop {
             if is_over(end) {
@@ -68,7 +67,7 @@ impl ProcessEnd {
 /// Waits for the end of a child.
 ///
 /// # Errors
-/// It is none, or somebody has waited for it already.
+/// It is not a child, or has already been waited for.
 pub fn wait_for_child(child: pid_t) -> io::Result<ExitStatus> {
     loop {
         let mut status = 0;

@@ -17,13 +17,13 @@ pub use end::{Ended, ProcessEnd, is_over, wait_for_child};
 pub use selection::Selection;
 pub use status::Status;
 
-/// Place of the start time among the fields of `stat`, behind the name.
+/// Index of the start time among the fields of `stat` after the name.
 const START_AT: usize = 19;
 
-/// Threads of a process that have not ended, in order of their numbers.
+/// Running threads of a process, sorted by number.
 ///
 /// # Errors
-/// There is no such process, or it is another user's on a system that hides these.
+/// There is no such process, or it belongs to another user on a system that hides those.
 pub fn threads(process: pid_t) -> io::Result<Vec<pid_t>> {
     let mut all = BTreeSet::new();
     for entry in fs::read_dir(format!("/proc/{process}/task"))? {
@@ -35,7 +35,6 @@ pub fn threads(process: pid_t) -> io::Result<Vec<pid_t>> {
     Ok(all.into_iter().collect())
 }
 
-/// A process and its descendants that still run.
 pub fn family(process: pid_t) -> Vec<pid_t> {
     let mut children: HashMap<pid_t, Vec<pid_t>> = HashMap::new();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -53,7 +52,6 @@ pub fn family(process: pid_t) -> Vec<pid_t> {
     all
 }
 
-/// The arguments of a process. The first is its program.
 pub fn arguments(process: pid_t) -> Vec<OsString> {
     let text = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let text = text.strip_suffix(&[0]).unwrap_or(&text);
@@ -63,7 +61,7 @@ pub fn arguments(process: pid_t) -> Vec<OsString> {
     words.collect()
 }
 
-/// Time since a process began. `None`: it has ended, or the system does not say.
+/// Time since a process began. `None` if it has ended or the system does not tell.
 pub fn age(process: pid_t) -> Option<Duration> {
     let text = fs::read(format!("/proc/{process}/stat")).ok()?;
     // The name before it may have anything in it.

@@ -4,23 +4,20 @@ use std::os::unix::ffi::OsStrExt;
 
 use libc::pid_t;
 
-/// Longest name that the kernel keeps of a process, in bytes.
+/// Maximum length of a process name in the kernel, in bytes.
 const MAX_NAME_BYTES: usize = 15;
 
-/// Processes of a program that are recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
-    /// The first one and all that it begins.
+    /// The first process and all its descendants.
     #[default]
     All,
-    /// The first one alone.
     First,
-    /// Those of this name: that of the process, or of the file that it runs.
+    /// Processes with this name, or running a file with this name.
     Named(String),
 }
 
 impl Selection {
-    /// True if a process of this name, which runs this file, is recorded.
     pub fn takes(&self, is_first: bool, name: &OsStr, file: Option<&OsStr>) -> bool {
         match self {
             Self::All => true,
@@ -35,7 +32,7 @@ impl Selection {
         }
     }
 
-    /// As [`Selection::takes`], of a process that runs.
+    /// Like [`Selection::takes`], for a running process.
     pub fn takes_process(&self, is_first: bool, process: pid_t) -> bool {
         if !matches!(self, Self::Named(_)) {
             return self.takes(is_first, OsStr::new(""), None);

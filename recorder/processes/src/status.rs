@@ -4,19 +4,16 @@ use std::io;
 use libc::pid_t;
 use trueno_format::host::field;
 
-/// Facts of a process or thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Its name, at most 15 bytes.
+    /// At most 15 bytes.
     pub name: String,
-    /// Process of the thread.
     pub process: pid_t,
     pub parent: pid_t,
-    /// Process that traces it; 0: none.
+    /// Process that traces it; 0 for none.
     pub tracer: pid_t,
-    /// Real user.
     pub user: u32,
-    /// As `ps` shows it: `R` runs or could, `S` and `D` wait, `T` and `t` are stopped, `Z` and `X` have ended.
+    /// As shown by `ps`: `R` running or runnable, `S` and `D` waiting, `T` and `t` stopped, `Z` and `X` ended.
     pub state: char,
     has_memory: bool,
 }
@@ -53,12 +50,11 @@ impl Status {
         })
     }
 
-    /// True of what has ended, and of what only waits for its parent to notice.
+    /// True if it has ended, including zombies.
     pub fn has_ended(&self) -> bool {
         matches!(self.state, 'Z' | 'X')
     }
 
-    /// True of threads of the kernel.
     pub fn is_of_kernel(&self) -> bool {
         !self.has_memory && !self.has_ended()
     }

@@ -14,16 +14,15 @@ use crate::modules::{Bytes, Module, Modules, open_mapped};
 use crate::place::{ModuleId, Place, Stack};
 use crate::sample::read;
 
-/// Functions of a stack, kernel apart: what is deeper is recursion without an end.
+/// Limit on user functions per stack: deeper stacks are endless recursion.
 const MAX_DEPTH: usize = 1024;
 
 type Callers = UnwinderNative<Bytes, MayAllocateDuringUnwind>;
 
-/// Code of one process.
 #[derive(Clone, Default)]
 struct AddressSpace {
     mappings: BTreeMap<u64, Mapping>,
-    /// Made when a sample needs it.
+    /// Created when a sample needs it.
     unwinder: Option<Arc<Callers>>,
 }
 
@@ -34,7 +33,6 @@ struct Mapping {
     module: Option<ModuleId>,
 }
 
-/// The code of all processes.
 pub(crate) struct AddressSpaces {
     of: HashMap<u32, AddressSpace>,
     modules: Arc<RwLock<Modules>>,
@@ -42,7 +40,6 @@ pub(crate) struct AddressSpaces {
 }
 
 impl AddressSpaces {
-    /// Of no process. Files are added to the modules.
     pub fn new(modules: Arc<RwLock<Modules>>) -> Self {
         Self {
             of: HashMap::new(),
@@ -51,12 +48,11 @@ impl AddressSpaces {
         }
     }
 
-    /// A process has another program: all it had is gone.
+    /// The process runs another program: all its mappings are gone.
     pub fn exec(&mut self, process: u32) {
         self.of.insert(process, AddressSpace::default());
     }
 
-    /// A process began as a copy of another.
     pub fn fork(&mut self, process: u32, from: u32) {
         if process != from
             && let Some(space) = self.of.get(&from).cloned()
@@ -65,18 +61,18 @@ impl AddressSpaces {
         }
     }
 
-    /// A process has ended. Samples that are still to come are of times before.
+    /// Call when a process has ended: all samples still to come are from before its end.
     pub fn end(&mut self, process: u32) {
         self.of.remove(&process);
     }
 
-    /// Code was mapped, over what was there, some time ago.
+    /// Code was mapped over what was there, at an unknown time.
     #[cfg(test)]
     pub fn map(&mut self, process: u32, mapped: &Mapped) {
         self.map_at(process, mapped, None);
     }
 
-    /// Code was mapped at that time, over what was there; `None`: it is not known when.
+    /// Code was mapped over what was there, at this time; `None` if unknown.
     pub fn map_at(&mut self, process: u32, mapped: &Mapped, time_ns: Option<u64>) {
         let path = file(&mapped.file);
         let addresses = mapped.start..mapped.end;
@@ -138,7 +134,6 @@ impl AddressSpaces {
 }
 
 impl AddressSpace {
-    /// Takes away what lies in a range.
     fn cover(&mut self, start: u64, end: u64) {
         let before = self.mappings.range(..start).next_back();
         if let Some((&at, mapping)) = before
@@ -203,7 +198,7 @@ impl AddressSpace {
     }
 }
 
-/// A mapping as the unwinder takes it, with addresses as its file counts them.
+/// A mapping in the unwinder's form, with addresses as in its file.
 fn unwound(start: u64, mapping: &Mapping, module: &Module) -> Option<Unwound<Bytes>> {
     let bias = start.checked_sub(module.address_of(mapping.offset)?)?;
     let frames = module.eh_frame.as_ref()?;
@@ -225,14 +220,13 @@ fn unwound(start: u64, mapping: &Mapping, module: &Module) -> Option<Unwound<Byt
     ))
 }
 
-/// The word so far from the beginning of a copied stack.
 fn word(stack: &[u8], offset: u64) -> Result<u64, ()> {
     let at = usize::try_from(offset).map_err(|_| ())?;
     let bytes = stack.get(at..).and_then(|rest| rest.first_chunk::<8>());
     bytes.map(|bytes| u64::from_ne_bytes(*bytes)).ok_or(())
 }
 
-/// Without what the kernel adds to files that are gone.
+/// Removes the suffix that the kernel adds to deleted files.
 fn file(name: &OsStr) -> &OsStr {
     match name
         .to_str()
@@ -288,7 +282,6 @@ mod tests {
         assert_eq!(place(&spaces, 2, 0x1000), Place::Memory(2, 0x1000));
     }
 
-    /// Mappings against a plain array of addresses.
     #[test]
     fn any_order_of_mappings_gives_what_was_mapped_last() {
         let mut state = 7_u64;

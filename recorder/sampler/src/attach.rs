@@ -15,31 +15,28 @@ use crate::event::{Mapped, ThreadOf};
 use crate::opening::Subject;
 use crate::{Error, Sampling};
 
-/// A program when the recording of it began.
 pub(crate) struct Running {
     pub since_ns: u64,
     pub threads: Vec<RunningThread>,
-    /// Code in the memory of processes.
+    /// Executable mappings, with their process.
     pub mapped: Vec<(u32, Mapped)>,
-    /// Processes that could not be attached to.
     pub left_out: u64,
 }
 
 pub(crate) struct RunningThread {
     pub of: ThreadOf,
     pub name: OsString,
-    /// It was in this state then.
     pub met_ns: u64,
     pub waits: bool,
 }
 
-/// Time for the kernel to report a thread that `/proc` already lists.
+/// Time that the kernel may take to report a thread that `/proc` already lists.
 const TOLD_AFTER: Duration = Duration::from_millis(1);
 
-/// Looks for threads that have begun meanwhile: a program that begins them without end is counted by then.
+/// Limit on scans for new threads. A program that keeps starting threads is covered by then.
 const MAX_LOOKS: usize = 20;
 
-/// Begins to count all threads of a process and, unless it alone is recorded, of its children.
+/// Starts counting all threads of a process and, depending on the selection, of its children.
 pub(crate) fn attach_to(
     process: i32,
     sampling: Sampling,
@@ -95,7 +92,7 @@ pub(crate) fn attach_to(
     Ok((counters, running))
 }
 
-/// Those of the process come first.
+/// The process's own threads come first.
 fn threads_of(process: i32, processes: &Selection) -> Vec<ThreadOf> {
     let of = match processes {
         Selection::First => vec![process],
@@ -113,7 +110,7 @@ fn threads_of(process: i32, processes: &Selection) -> Vec<ThreadOf> {
 }
 
 impl RunningThread {
-    /// `None`: it has ended.
+    /// `None` if it has ended.
     fn find(of: ThreadOf) -> Option<Self> {
         let (process, thread) = (of.process.cast_signed(), of.thread.cast_signed());
         let met_ns = now_ns();
@@ -127,14 +124,13 @@ impl RunningThread {
     }
 }
 
-/// Code that a process has in its memory.
 fn code_of(process: u32) -> Vec<Mapped> {
     let text = fs::read(format!("/proc/{process}/maps")).unwrap_or_default();
     let lines = text.split(|byte| *byte == b'\n');
     lines.filter_map(mapping).collect()
 }
 
-/// A line of `maps`: range, permissions, offset, device, inode, file.
+/// Parses a line of `maps`: range, permissions, offset, device, inode, file.
 fn mapping(line: &[u8]) -> Option<Mapped> {
     let mut rest = line;
     let mut next = || {

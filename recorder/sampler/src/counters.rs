@@ -11,39 +11,34 @@ use crate::opening::{Occasion, Opened, Subject, is_forbidden, is_no_room, open, 
 use crate::packets::Worth;
 use crate::{Error, Sampling, packets, waking};
 
-/// Samples of a process, of its threads and of all that it begins.
 pub(crate) struct Counters {
-    /// Places before what happens there: a thread is somewhere, then gives its processor up.
+    /// In this order, because a sample of a thread precedes its switch at the same time.
     opened: Vec<(Occasion, Opened)>,
-    /// False where only the program's own code may be sampled, and not the kernel's for it.
+    /// False if only user code may be sampled, without the kernel.
     pub sees_kernel: bool,
-    /// Reason for that: `ulimit -l`, and not who may see it.
+    /// True if that is because of `ulimit -l` and not because of permissions.
     pub lacks_memory: bool,
-    /// Reason why it is not told who ends waits.
     pub no_wakers: Option<String>,
-    /// Reason why it is not told whose packet a waking is for.
+    /// Why it is unknown whose packet caused a wakeup.
     pub no_packets: Option<String>,
     worth: Worth,
-    /// Told, and perhaps after others that are still to be told.
+    /// Events that were read; earlier ones may still follow.
     waiting: BTreeMap<(u64, u64), Event>,
     told: u64,
-    /// Beginning of the round before: nothing older will come.
+    /// Start of the previous round: no older events will follow.
     settled_ns: u64,
     last_ns: u64,
-    /// Memory of stacks that nobody needs any more.
     free: Vec<Vec<u8>>,
 }
 
-/// More of them, with files for each, could leave none for the rest.
+/// With more processors, the files for packets could leave none for the rest.
 const MAX_PROCESSORS_OF_PACKETS: usize = 96;
-/// Files that this process needs for other things.
 const OTHER_FILES: usize = 256;
 const TOO_MANY: &str = "a file for each thread and processor would be too many (hint: `ulimit -n`)";
-/// Stacks whose memory is kept for others.
 const MAX_FREE: usize = 1024;
 
 impl Counters {
-    /// Of so many threads, of which the others are added.
+    /// Opens the counters for this many threads; all but one are added later.
     pub fn open(subject: Subject, threads: usize, sampling: Sampling) -> Result<Self, Error> {
         let Sampling {
             hz, stack_bytes, ..
@@ -105,7 +100,6 @@ impl Counters {
         })
     }
 
-    /// Adds a thread, from now on.
     pub fn add(&mut self, thread: pid_t) -> Result<(), Error> {
         for (_, opened) in &mut self.opened {
             opened.add(thread)?;
@@ -113,32 +107,30 @@ impl Counters {
         Ok(())
     }
 
-    /// True if a thread that is there now was begun by one that is counted, and so is counted as well.
+    /// True if a running thread was started by a counted one, and so inherits its counters.
     pub fn has_inherited(&mut self, thread: u32) -> bool {
         self.read();
         let mut all = self.waiting.values();
         all.any(|event| matches!(event, Event::Began { of, .. } if of.thread == thread))
     }
 
-    /// Nothing more is counted.
     pub fn stop(&self) {
         self.opened.iter().for_each(|(_, opened)| opened.stop());
     }
 
-    /// Takes the memory of a stack back.
     pub fn take_back(&mut self, stack: Vec<u8>) {
         if self.free.len() < MAX_FREE {
             self.free.push(stack);
         }
     }
 
-    /// True where it is known in which call and function a thread waited.
+    /// True if it is known in which call and function a thread waited.
     pub fn sees_waits(&self) -> bool {
         let mut all = self.opened.iter();
         all.any(|(occasion, _)| *occasion == Occasion::Leaves)
     }
 
-    /// Waits until there is much to read, for some time, or until a pipe is closed: then it gives true.
+    /// Waits until there is much to read, a timeout passes, or the pipe is closed; only the last gives true.
     pub fn wait(&self, ended: &PipeReader, milliseconds: i32) -> bool {
         let poll = |fd: RawFd| libc::pollfd {
             fd,
@@ -159,7 +151,8 @@ impl Counters {
         is_end || (has_ended && ready(&mut all[..1]))
     }
 
-    /// Reads all there is, and takes what is known to be in order: all of before the last call, at the end everything.
+    /// Reads everything available. Returns the events that are known to be in order: those before the previous
+    /// call, at the end all.
     pub fn take(&mut self, is_end: bool) -> Vec<(u64, Event)> {
         let now_ns = now_ns();
         self.read();
@@ -215,7 +208,7 @@ impl Counters {
     }
 }
 
-/// Occasions that so many threads can have events of, as files that may be open.
+/// How many occasions can have counters for this many threads, given the limit on open files.
 fn max_occasions(threads: usize) -> usize {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
@@ -244,7 +237,7 @@ fn max_occasions(threads: usize) -> usize {
         / each.max(1)
 }
 
-/// Events of wakings. The reason, where there are none, is a sentence's end.
+/// Counters for wakeups. The error is the end of a sentence.
 fn wakes(subject: Subject) -> Result<(Occasion, Opened), String> {
     let occasion = Occasion::Wakes(waking::find()?);
     let opened = open(subject, occasion, true, 0);
@@ -253,7 +246,7 @@ fn wakes(subject: Subject) -> Result<(Occasion, Opened), String> {
     })
 }
 
-/// Events of packets. The reason, where there are none, is a sentence's end.
+/// Counters for packets. The error is the end of a sentence.
 fn packets(subject: Subject) -> Result<Vec<(Occasion, Opened)>, String> {
     let mut all = Vec::new();
     for stage in packets::find()? {
@@ -267,12 +260,11 @@ fn packets(subject: Subject) -> Result<Vec<(Occasion, Opened)>, String> {
     Ok(all)
 }
 
-/// Finds out if a process can be sampled, with this one; gives the reason why it would not be told who ends waits.
+/// Checks whether a process can be sampled, using this one. Returns why it would be unknown who ends waits.
 pub(crate) fn check() -> Result<Option<String>, Error> {
     Counters::open(Subject::Starting(0), 1, Sampling::default()).map(|counters| counters.no_wakers)
 }
 
-/// The clock that samples have their times from.
 pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec {
         tv_sec: 0,

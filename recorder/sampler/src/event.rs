@@ -15,94 +15,85 @@ use crate::raw_sample::{Pieces, with_stack};
 use crate::registers::Registers;
 use crate::waking::{self, Waking};
 
-/// Kind, flags and length of a record.
+/// Size of a record's header: kind, flags and length.
 const HEADER_BYTES: usize = 8;
-/// Bit of a record's flags: the new name of a thread comes from an exec.
+/// Flag of a record: the thread's new name comes from an exec.
 const COMM_EXEC: u16 = 1 << 13;
-/// Kinds of records: a sample, and those that tell of a switch: of one thread, and of one and the other, which has two numbers more.
+/// Kinds of records: a sample, a switch of one thread, and a switch between two threads, which has two more
+/// numbers.
 const SAMPLE: u32 = 9;
 const SWITCH: u32 = 14;
 const SWITCH_CPU_WIDE: u32 = 15;
 const OTHER_THREAD: [u8; 8] = [0; 8];
-/// Bits of a switch: the thread gives its processor up, and could have gone on.
+/// Flags of a switch: the thread leaves its processor, and is still runnable.
 const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 /// Protection bit of mappings that can be run.
 const PROT_EXEC: u32 = 4;
 
-/// A thread and its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ThreadOf {
     pub process: u32,
     pub thread: u32,
 }
 
-/// A sample as it comes.
 #[derive(Debug)]
 pub(crate) struct Raw {
     pub of: ThreadOf,
     pub cpu: Option<u32>,
     pub period: u64,
-    /// Addresses in the kernel, innermost first.
+    /// Innermost first.
     pub kernel: Vec<u64>,
-    /// Those of the program; `None`: it has none, as threads of the kernel.
+    /// User registers; `None` for threads of the kernel, which have none.
     pub registers: Option<Registers>,
-    /// The stack from where the register points.
+    /// Copy of the stack from the stack pointer on.
     pub stack: Vec<u8>,
 }
 
-/// Code that was mapped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mapped {
     pub start: u64,
     pub end: u64,
-    /// Its beginning in the file.
     pub offset: u64,
     pub file: OsString,
 }
 
-/// One thing that happened.
 #[derive(Debug)]
 pub(crate) enum Event {
     Sample(Box<Raw>),
-    /// Place of a thread that gives its processor up next.
+    /// Sample of a thread just before it leaves its processor.
     Leaves(Box<Raw>),
-    /// A thread makes another one ready to run.
     Wakes(Waking),
-    /// A packet is sent or received on top of a thread.
+    /// A packet is sent or received while a thread runs.
     Packet(Packet),
-    /// A thread runs no more: it waits, or (true) could run if a processor were free.
+    /// A thread stops running: it waits, or (true) is runnable but has no processor.
     Off(ThreadOf, bool),
-    /// A thread runs.
     On(ThreadOf),
     Mapped(u32, Mapped),
-    /// A thread has another name; with `true` by an exec, after which its process has another program.
+    /// A thread has a new name. With `true`, by an exec, so its process has a new program.
     Named(ThreadOf, OsString, bool),
     Began {
         of: ThreadOf,
         by: ThreadOf,
     },
     Ended(ThreadOf),
-    /// Samples and others that found no room.
     Lost(u64),
-    /// Switches that found no room.
     LostSwitches(u64),
-    /// Wakings that found no room.
     LostWakings(u64),
-    /// From here on nothing is told of packets.
+    /// There are no events of packets from here on.
     PacketsEnd,
-    /// The kernel paused sampling, as it takes too much of the machine.
+    /// The kernel paused sampling because it takes too much time.
     Throttled,
     Other,
 }
 
-/// With its time; `None` where the kernel gave none.
+/// An event; its time is `None` if the kernel gave none.
 pub(crate) struct Timed {
     pub time_ns: Option<u64>,
     pub event: Event,
 }
 
-/// Reads a record of events of that occasion. Its stack gets the memory of one that is free.
+/// Parses a record of this occasion. Its stack reuses a free buffer.
 pub(crate) fn parse(
     record: &perf_event::Record<'_>,
     occasion: Occasion,

@@ -31,22 +31,21 @@ use std::io;
 pub use rows::Counts;
 pub use sample::{Part, Sampled, attach, sample};
 
-/// Samples in a second of CPU time, where nobody asks for another number. It is prime, so that it does not keep step
-/// with what a program does at regular times.
+/// Default number of samples per second of CPU time. It is prime, so that it does not stay in step with periodic
+/// work of the program.
 pub const DEFAULT_HZ: u32 = 997;
-/// The most that is copied of a stack, where nobody asks for another number: each byte costs the program time.
+/// Default limit on the copied part of a stack. Each byte costs the program time.
 pub const DEFAULT_STACK_BYTES: u32 = 16 << 10;
-/// The most that can be copied of a stack.
+/// Upper limit on the copied part of a stack.
 pub const MAX_STACK_BYTES: u32 = opening::MAX_STACK_BYTES;
 
-/// Number and size of samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampling {
-    /// Samples in a second of CPU time of each thread.
+    /// Samples per second of CPU time, for each thread.
     pub hz: u32,
-    /// The most that is copied of a stack: callers beyond are not known.
+    /// Limit on the copied part of a stack. Callers beyond it are unknown.
     pub stack_bytes: u32,
-    /// Of the program that is started nothing is recorded, but of the processes that it begins: it is there for them.
+    /// Do not record the program that is started, only the processes that it starts.
     pub leaves_out_first: bool,
 }
 
@@ -60,35 +59,29 @@ impl Default for Sampling {
     }
 }
 
-/// Reason why a program was not sampled, or not to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program did not begin.
     #[error("{}: cannot be started: {error}", program.display())]
     NotStarted {
-        /// Its name, as it was given.
+        /// Name as given by the user.
         program: OsString,
         error: io::Error,
     },
-    /// The process cannot be attached to.
     #[error("process {process} cannot be sampled: {error}")]
     NotAttached { process: i32, error: io::Error },
-    /// This system lets nobody sample.
     #[error("programs cannot be sampled here, and nothing was started: {error} (hint: {hint})")]
     Forbidden {
         error: io::Error,
         hint: &'static str,
     },
-    /// The system refused something while the program ran.
     #[error("sampling failed: {0}")]
     Sample(io::Error),
-    /// The run cannot be written.
     #[error(transparent)]
     Run(#[from] trueno_format::Error),
 }
 
-/// Finds out if programs can be sampled here. Gives the reason why it would not be recorded who ends their waits.
+/// Checks whether programs can be sampled here. Returns why it would not be recorded who ends their waits.
 ///
 /// # Errors
 /// [`Error::Forbidden`]: they cannot.

@@ -17,13 +17,11 @@ use object::{Endianness, Object, ObjectSection, ReadCache};
 use crate::counters::now_ns;
 use crate::place::ModuleId;
 
-/// Smallest pages there are.
 const MIN_PAGE_BYTES: u64 = 4096;
 
-/// A section in memory: copied, as files may be cut while they are mapped.
+/// A section in memory. Copied, because files may be truncated while they are mapped.
 pub(crate) type Bytes = Arc<[u8]>;
 
-/// A program or library.
 #[derive(Debug, Default)]
 pub(crate) struct Module {
     segments: Vec<Segment>,
@@ -40,7 +38,7 @@ struct Segment {
 }
 
 impl Module {
-    /// Reads the headers and frames of a file; nothing where it is of another kind.
+    /// Reads headers and frames of a file. `None` for other kinds of files.
     fn read(file: &File) -> Option<Self> {
         if !file.metadata().ok()?.is_file() {
             return None;
@@ -74,7 +72,7 @@ impl Module {
         })
     }
 
-    /// The address, as the file counts them, of a place in it.
+    /// Converts a file offset to an address in the file's own numbering.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let has = |segment: &&Segment| {
             // Mappings begin at pages, and so before the segment that they are made for.
@@ -91,21 +89,17 @@ impl Module {
     }
 }
 
-/// Files that are kept open, so that they can be read after another one has come to their path.
+/// Limit on files kept open, so that they can be read after another file has taken their path.
 const MAX_OPEN: usize = 256;
 
-/// A file that code was mapped from.
 #[derive(Debug)]
 pub(crate) enum Mapped {
-    /// The very file.
     Open(File),
-    /// It cannot be opened any more: at its path is another one, or none.
+    /// The file can no longer be opened: another file is at its path, or none.
     Replaced,
-    /// It cannot be read.
     Unreadable,
 }
 
-/// One file.
 #[derive(Debug)]
 struct Entry {
     path: OsString,
@@ -115,7 +109,7 @@ struct Entry {
     is_replaced: bool,
 }
 
-/// What changes where a file is replaced or written anew.
+/// Changes when a file is replaced or rewritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Identity {
     device: u64,
@@ -138,7 +132,6 @@ impl Identity {
     }
 }
 
-/// All files, each read once.
 #[derive(Debug, Default)]
 pub(crate) struct Modules {
     ids: HashMap<(OsString, Option<Identity>), ModuleId>,
@@ -147,7 +140,7 @@ pub(crate) struct Modules {
 }
 
 impl Modules {
-    /// The number of the file at a path; `None` where it is the name of no file, as `[heap]` and `//anon`.
+    /// The number of the file at a path. `None` if the name is not a file's, such as `[heap]` or `//anon`.
     #[cfg(test)]
     pub fn id(&mut self, path: &OsStr) -> Option<ModuleId> {
         self.id_of(path, || {
@@ -155,8 +148,8 @@ impl Modules {
         })
     }
 
-    /// The number of a file that was mapped under that name, which `open` opens. `None` where it is the name of no
-    /// file, as `[heap]` and `//anon`.
+    /// The number of a file mapped under this name; `open` opens it. `None` if the name is not a file's, such
+    /// as `[heap]` or `//anon`.
     pub fn id_of(&mut self, path: &OsStr, open: impl FnOnce() -> Mapped) -> Option<ModuleId> {
         let text = path.to_string_lossy();
         let is_code_of_kernel = text == "[vdso]";
@@ -199,7 +192,7 @@ impl Modules {
         Some(id)
     }
 
-    /// Its content; `None` where it cannot be read.
+    /// Its content; `None` if it cannot be read.
     pub fn module(&self, id: ModuleId) -> Option<&Arc<Module>> {
         self.all.get(id.0 as usize)?.module.as_ref()
     }
@@ -210,8 +203,8 @@ impl Modules {
             .map_or(OsStr::new(""), |entry| &entry.path)
     }
 
-    /// Where its names can be read: by its path, as debugging information is found beside it, or where another file is
-    /// at that path now, by the one that was kept open. `None`: it cannot be read.
+    /// Path for reading its symbols: its own path, because separate debug information is found beside it, or
+    /// the file that was kept open if another file is at that path. `None` if neither can be read.
     pub fn source(&self, id: ModuleId) -> Option<PathBuf> {
         let entry = self.all.get(id.0 as usize)?;
         let path = Path::new(&entry.path);
@@ -223,7 +216,7 @@ impl Modules {
         Some(format!("/proc/self/fd/{}", file.as_raw_fd()).into())
     }
 
-    /// True if another file, or none, is at the path of one that cannot be read any more.
+    /// True if the file can no longer be read because another one, or none, is at its path.
     pub fn is_replaced(&self, id: ModuleId) -> bool {
         let entry = self.all.get(id.0 as usize);
         entry.is_some_and(|entry| {
@@ -232,8 +225,8 @@ impl Modules {
     }
 }
 
-/// Opens the file that a process has mapped at these addresses, under that name, at that time (of the monotonic clock;
-/// `None`: not known).
+/// Opens the file that a process has mapped at these addresses, under this name and at this time (on the monotonic
+/// clock; `None` if unknown).
 pub(crate) fn open_mapped(
     process: u32,
     addresses: Range<u64>,
@@ -271,7 +264,7 @@ pub(crate) fn open_mapped(
     found
 }
 
-/// Opens a file, and no pipe or device, which may have effects.
+/// Opens only regular files, because opening a pipe or device may have side effects.
 fn open_regular(path: &Path) -> io::Result<File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(ErrorKind::InvalidInput.into());
@@ -279,11 +272,12 @@ fn open_regular(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Pieces of code that are compared, and their length: as much as decides it, and no more of large libraries.
+/// Number and size of the pieces of code that are compared: enough to decide, without reading all of a large
+/// library.
 const COMPARED: u64 = 64;
 const PIECE_BYTES: usize = 4096;
 
-/// Compares the code of a process with that of a file. `None`: the process is gone, or its memory is not for this user.
+/// Compares the code of a process with a file. `None` if the process has ended or its memory is not accessible.
 fn has_same_code(process: u32, addresses: &Range<u64>, offset: u64, file: &File) -> Option<bool> {
     let memory = File::open(format!("/proc/{process}/mem")).ok()?;
     let bytes = addresses.end.saturating_sub(addresses.start);
@@ -308,9 +302,9 @@ fn has_same_code(process: u32, addresses: &Range<u64>, offset: u64, file: &File)
     Some(true)
 }
 
-/// True if a file is as it was at a time of the monotonic clock.
+/// True if a file has not changed since a time of the monotonic clock.
 fn is_older(file: &File, time_ns: u64) -> bool {
-    /// The kernel's own clock of files goes by its ticks.
+    /// Resolution of the kernel's file times.
     const TICK_NS: i64 = 10_000_000;
     let Ok(facts) = file.metadata() else {
         return false;
@@ -325,7 +319,7 @@ fn is_older(file: &File, time_ns: u64) -> bool {
     changed_ns <= realtime_ns - age_ns + TICK_NS
 }
 
-/// Tells paths from names that the kernel makes up for memory without a file.
+/// Distinguishes paths from the names that the kernel gives to memory without a file.
 fn is_file(name: &str) -> bool {
     const MADE_UP: [&str; 5] = ["//", "/memfd:", "/dev/zero", "/SYSV", "/anon_hugepage"];
     name.starts_with('/') && !MADE_UP.iter().any(|begin| name.starts_with(begin))

@@ -13,8 +13,8 @@ use perf_event::{Builder, Clock, Counter, SampleFlag, Sampler};
 use crate::packets::Stage;
 use crate::{Error, registers, tracepoint};
 
-/// Rooms for the samples of a processor, in bytes, and the most that is copied of a stack where there is no more: the
-/// first that is allowed is taken. Users without privileges get about half a MiB.
+/// Buffer sizes for the samples of a processor, each with its limit on the copied part of a stack. The first
+/// permitted size is used. Unprivileged users get about half a MiB.
 const ROOMS_BYTES: [(usize, u32); 7] = [
     (16 << 20, MAX_STACK_BYTES),
     (4 << 20, MAX_STACK_BYTES),
@@ -24,67 +24,62 @@ const ROOMS_BYTES: [(usize, u32); 7] = [
     (256 << 10, 8 << 10),
     (128 << 10, 4 << 10),
 ];
-/// A record is at most 64 KiB long.
+/// A record is at most 64 KiB.
 pub(crate) const MAX_STACK_BYTES: u32 = 60 << 10;
-/// Stacks from here on need the first of these rooms.
+/// Stacks of at least this size need the first buffer size.
 const LARGE_STACK_BYTES: u32 = 32 << 10;
-/// Processors up to which each may have it: the memory is locked.
+/// Limit on processors with that size, because the memory is locked.
 const MAX_LARGE: usize = 8;
 
-/// As it, of threads that give their processor up: there may be many thousands in a second.
+/// The same for threads that leave their processor, which may happen many thousand times per second.
 const WAITING_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 16 << 10), (1 << 20, 8 << 10)];
 
-/// Room for switches, which are short.
+/// Buffer sizes for switches, whose records are short.
 const SWITCHES_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 0), (1 << 20, 0)];
 
-/// Room for wakings and packets, which are short too.
+/// Buffer sizes for wakeups and packets, whose records are short too.
 const WAKES_ROOMS_BYTES: [(usize, u32); 2] = [(1 << 20, 0), (256 << 10, 0)];
 
-/// An occasion at which the kernel takes a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
-    /// So many times in a second of CPU time. These events also tell of mappings and threads.
+    /// This often per second of CPU time. These counters also report mappings and threads.
     Runs(u32),
-    /// As it, and these events tell of switches too, where users may not have room for more events.
+    /// The same, and also reports switches. For users who may not have buffers for more counters.
     RunsAndSwitches(u32),
-    /// Each time that a thread gives its processor up.
+    /// Each time a thread leaves its processor.
     Leaves,
-    /// Never: these events tell of switches.
+    /// Never: these counters only report switches.
     Switches,
-    /// Each time that one thread makes another one ready to run.
+    /// Each time a thread makes another one runnable.
     Wakes(tracepoint::Tracepoint),
-    /// Each time that a packet is sent or received on top of a thread.
+    /// Each time a packet is sent or received while a thread runs.
     Packets(Stage),
 }
 
 impl Occasion {
-    /// Samples are taken with a stack.
     fn has_stack(self) -> bool {
         !matches!(self, Self::Switches | Self::Wakes(_) | Self::Packets(_))
     }
 }
 
-/// Whose events are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// A process that runs another program soon: they begin then.
+    /// A process that is about to run another program: counting starts then.
     Starting(pid_t),
-    /// A thread: they begin at once.
+    /// A thread: counting starts at once.
     Running(pid_t),
 }
 
-/// Events of one occasion, one for each processor.
 pub(crate) struct Opened {
     pub samplers: Vec<Sampler>,
     pub config: ParseConfig<Native>,
-    /// As the samplers were made.
     builders: Vec<Builder<'static>>,
-    /// Of further threads; they write where the samplers read.
+    /// Counters of further threads. They write into the samplers' buffers.
     others: Vec<Counter>,
 }
 
 impl Opened {
-    /// Adds a thread, from now on. One that has ended meanwhile is no error.
+    /// Adds a thread from now on. It is no error if the thread has ended.
     pub fn add(&mut self, thread: pid_t) -> io::Result<()> {
         for (builder, sampler) in self.builders.iter_mut().zip(&self.samplers) {
             let counter = match builder.observe_pid(thread).build() {
@@ -102,7 +97,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Ends them; what was told stays to be read.
+    /// Stops counting. Recorded events can still be read.
     pub fn stop(&self) {
         let others = self.others.iter().map(AsRawFd::as_raw_fd);
         for file in self.samplers.iter().map(AsRawFd::as_raw_fd).chain(others) {
@@ -112,11 +107,10 @@ impl Opened {
     }
 }
 
-/// Requests of `linux/perf_event.h`.
 const DISABLE: libc::Ioctl = 0x2401;
 const SET_OUTPUT: libc::Ioctl = 0x2405;
 
-/// Opens the events of a process or thread. Of stacks at most so much is copied; callers beyond are not known.
+/// Opens the counters of a process or thread. At most this much of a stack is copied; callers beyond are unknown.
 pub(crate) fn open(
     subject: Subject,
     occasion: Occasion,
@@ -226,7 +220,6 @@ fn builder(
     builder
 }
 
-/// Numbers of the processors.
 pub(crate) fn processors() -> io::Result<Vec<usize>> {
     let text = std::fs::read_to_string("/sys/devices/system/cpu/online")
         .or_else(|_| std::fs::read_to_string("/sys/devices/system/cpu/possible"));
@@ -237,7 +230,7 @@ pub(crate) fn processors() -> io::Result<Vec<usize>> {
     ranges(text.trim()).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// `0-3,8` as numbers.
+/// Parses `0-3,8`.
 fn ranges(text: &str) -> Option<Vec<usize>> {
     let mut all = Vec::new();
     for part in text.split(',') {
@@ -248,7 +241,7 @@ fn ranges(text: &str) -> Option<Vec<usize>> {
     Some(all)
 }
 
-/// The kernel gives no memory for samples: events themselves are allowed.
+/// The kernel permits the events, but not the memory for them.
 #[derive(Debug, thiserror::Error)]
 #[error("no memory for samples: {0}")]
 struct NoRoom(io::Error);
@@ -260,12 +253,10 @@ fn no_room(error: io::Error) -> io::Error {
     }
 }
 
-/// True where events are allowed and their memory is not.
 pub(crate) fn is_no_room(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<NoRoom>())
 }
 
-/// True where this user may not have what was asked for.
 pub(crate) fn is_forbidden(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM)) || is_no_room(error)
 }

@@ -11,7 +11,6 @@ use crate::event::{Event, ThreadOf};
 use crate::raw_sample::Pieces;
 use crate::tracepoint::{self, Context, Field, Tracepoint};
 
-/// Tracepoints by what they tell.
 const NAMES: [(Kind, &str, [Field; 2]); 3] = [
     (Kind::Queued, "net/net_dev_queue", PACKET),
     (Kind::Received, "net/netif_receive_skb", PACKET),
@@ -22,43 +21,35 @@ const NAMES: [(Kind, &str, [Field; 2]); 3] = [
     ),
 ];
 const PACKET: [Field; 2] = [(" skbaddr", 8), (" name", 4)];
-/// The device that hands packets to the machine itself.
 const LOOPBACK: &[u8] = b"lo";
-/// A packet is received within microseconds; what comes later is of another one.
+/// A packet is received within microseconds. Anything later belongs to another packet.
 const MAX_NS: u64 = 1_000_000;
 
-/// Stage on the way of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A call hands it to a device.
     Queued,
     Received,
-    /// A round of receiving has ended.
     RoundEnded,
 }
 
-/// Tracepoint of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stage {
     kind: Kind,
     pub tracepoint: Tracepoint,
 }
 
-/// A packet at a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Packet {
-    /// The thread that it happens on top of.
     pub of: ThreadOf,
     kind: Kind,
     context: Context,
-    /// Its place in memory; `None`: it is not of the loopback device.
+    /// Its address in memory; `None` if it is not on the loopback device.
     at: Option<u64>,
 }
 
-/// Tracepoints of packets.
 pub(crate) const STAGES: usize = NAMES.len();
 
-/// Finds the tracepoints. The reason, where they cannot be had, is a sentence's end.
+/// Finds the tracepoints. The error is the end of a sentence.
 pub(crate) fn find() -> Result<Vec<Stage>, String> {
     let find = |(kind, name, fields): (Kind, &str, [Field; 2])| {
         let tracepoint = tracepoint::find(name, fields)?;
@@ -68,7 +59,6 @@ pub(crate) fn find() -> Result<Vec<Stage>, String> {
 }
 
 impl Stage {
-    /// Reads a sample of it.
     pub fn read(&self, from: Pieces<'_>) -> Option<(u64, Packet)> {
         let hit = self.tracepoint.read(from)?;
         let [packet_at, name_at] = self.tracepoint.fields_at;
@@ -87,8 +77,8 @@ impl Stage {
     }
 }
 
-/// Packets that were told of, and wakings that they may explain: a program that sends very many which nobody waits for
-/// pays for them, and gets nothing.
+/// Numbers of packets, and of wakeups that they may explain. Tracing packets is not worthwhile for a program that
+/// sends very many that nobody waits for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Worth {
     packets: u64,
@@ -96,12 +86,11 @@ pub(crate) struct Worth {
     is_too_much: bool,
 }
 
-/// So many stages of packets are worth a try, and so many for each waking from then on.
+/// This many packets are always traced; after that, this many per wakeup.
 const MAX_STAGES: u64 = 20_000;
 const MAX_STAGES_OF_WAKING: u64 = 24;
 
 impl Worth {
-    /// Counts what was told.
     pub fn count(&mut self, event: &Event) {
         match event {
             Event::Packet(_) => self.packets += 1,
@@ -112,28 +101,25 @@ impl Worth {
         }
     }
 
-    /// True where they cost more than they tell.
+    /// True if tracing costs more than it explains.
     pub fn is_too_little(&self) -> bool {
         let max = self.wakings.saturating_mul(MAX_STAGES_OF_WAKING);
         self.is_too_much || self.packets > max.max(MAX_STAGES)
     }
 }
 
-/// The last packet of a thread.
 #[derive(Clone, Copy, Debug)]
 enum Last {
-    /// A call of the thread's own has queued it.
+    /// A call of the thread itself has queued it.
     Queued { at: u64, at_ns: u64 },
     /// It is being received.
     Received { at_ns: u64 },
 }
 
-/// Packets by the threads that sent them.
 #[derive(Default)]
 pub(crate) struct Packets(HashMap<u32, Last>);
 
 impl Packets {
-    /// Takes the next stage of a packet.
     pub fn take(&mut self, packet: &Packet, at_ns: u64) {
         let thread = packet.of.thread;
         let next = match (packet.kind, packet.context, packet.at) {
@@ -153,18 +139,16 @@ impl Packets {
         }
     }
 
-    /// True if a packet that the thread sent itself is being received on top of it.
+    /// True if a packet that the thread itself sent is being received while it runs.
     pub fn is_own_received(&self, thread: u32, at_ns: u64) -> bool {
         let last = self.0.get(&thread);
         last.is_some_and(|last| matches!(last, Last::Received { at_ns: since_ns } if at_ns.saturating_sub(*since_ns) <= MAX_NS))
     }
 
-    /// The thread does something else.
     pub fn forget(&mut self, thread: u32) {
         self.0.remove(&thread);
     }
 
-    /// Nothing more is told.
     pub fn end(&mut self) {
         self.0.clear();
     }
@@ -193,17 +177,15 @@ pub(crate) mod tests {
         }
     }
 
-    /// A packet that a call of the thread has queued.
     pub fn queued(by: ThreadOf, at: u64) -> Packet {
         of(by, Kind::Queued, Context::Call, at)
     }
 
-    /// A packet that is received on top of the thread.
     pub fn received(by: ThreadOf, at: u64) -> Packet {
         of(by, Kind::Received, Context::SoftInterrupt, at)
     }
 
-    /// True if a waking behind these, a nanosecond apart, is of the thread.
+    /// True if a wakeup after these stages, which are a nanosecond apart, is attributed to the thread.
     fn is_own(stages: &[Packet]) -> bool {
         let mut packets = Packets::default();
         for (at_ns, packet) in (100..).zip(stages) {

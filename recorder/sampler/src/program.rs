@@ -9,14 +9,12 @@ use libc::pid_t;
 
 use crate::Error;
 
-/// A process that waits, and will run the program.
 pub(crate) struct Waiting {
     pub process: pid_t,
     go: PipeWriter,
     start: JoinHandle<io::Result<Child>>,
 }
 
-/// Makes a process for a program.
 pub(crate) fn prepare(mut command: Command) -> Result<Waiting, Error> {
     let failed = Error::Sample;
     let (mut number, child_number) = io::pipe().map_err(failed)?;
@@ -53,7 +51,6 @@ fn wait_in_child(mut number: &PipeWriter, mut go: &PipeReader) -> io::Result<()>
 }
 
 impl Waiting {
-    /// Lets it run the program.
     pub fn run(mut self) -> io::Result<Child> {
         self.go.write_all(&[1])?;
         self.end()

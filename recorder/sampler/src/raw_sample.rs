@@ -4,13 +4,13 @@
 use crate::event::{Raw, ThreadOf};
 use crate::registers::{self, Registers};
 
-/// Longest chain that is believed: the kernel's own limit is 127, and can be set.
+/// Longer chains are treated as damage. The kernel's own limit is 127 and configurable.
 const MAX_CHAIN: u64 = 1 << 16;
-/// Values from here on in chains are no addresses: they tell what follows.
+/// Values from here on are not addresses but mark the kind of the addresses that follow.
 const MAX_CONTEXT: u64 = -4095_i64 as u64;
 const KERNEL_CONTEXT: u64 = -128_i64 as u64;
 
-/// Bytes behind the header of a record: in one piece, or in two where the buffer begins anew in it.
+/// Content of a record after the header: one piece, or two if the ring buffer wraps round in it.
 #[derive(Clone)]
 pub(crate) struct Pieces<'a> {
     now: &'a [u8],
@@ -25,7 +25,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Goes on by so many bytes at most, and gives those that lie in one piece.
+    /// Advances by at most this many bytes and returns those in the current piece.
     fn step(&mut self, bytes: usize) -> &'a [u8] {
         if self.now.is_empty() {
             self.now = std::mem::take(&mut self.next);
@@ -81,7 +81,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// Reads a sample with a stack, which gets this memory, as [`crate::opening`] asks for it. `None`: it is none.
+/// Parses a sample with a stack, in the form that [`crate::opening`] requests. Copies the stack into the given
+/// buffer.
 pub(crate) fn with_stack(mut from: Pieces<'_>, mut stack: Vec<u8>) -> Option<(u64, Raw)> {
     let of = ThreadOf {
         process: from.u32()?,
@@ -124,7 +125,6 @@ pub(crate) fn with_stack(mut from: Pieces<'_>, mut stack: Vec<u8>) -> Option<(u6
     Some((time_ns, raw))
 }
 
-/// The addresses of a chain that lie in the kernel.
 fn kernel_part(chain: &[u64]) -> Vec<u64> {
     let begin = chain.iter().position(|address| *address == KERNEL_CONTEXT);
     let rest = begin.map_or(&[][..], |at| &chain[at + 1..]);
@@ -145,7 +145,7 @@ mod tests {
         assert!(kernel_part(&[]).is_empty());
     }
 
-    /// A sample in a room of 32 bytes for its stack, of which so many are filled.
+    /// A sample with 32 bytes for its stack, of which this many are filled.
     fn sample(filled_bytes: u64) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend([11_u32, 12].map(u32::to_ne_bytes).as_flattened());

@@ -2,7 +2,7 @@
 
 use framehop::UnwindRegsNative;
 
-/// Those that a sample carries, as the kernel numbers them for this architecture.
+/// The registers of a sample, as the kernel numbers them for this architecture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Registers {
     pub instruction: u64,
@@ -34,7 +34,7 @@ mod numbers {
 pub(crate) use numbers::MASK;
 
 impl Registers {
-    /// From their values in the order of their numbers.
+    /// From values in the kernel's order.
     #[cfg(target_arch = "x86_64")]
     pub fn new(values: &[u64]) -> Option<Self> {
         let &[frame, stack, instruction] = values else {
@@ -47,7 +47,7 @@ impl Registers {
         })
     }
 
-    /// From their values in the order of their numbers.
+    /// From values in the kernel's order.
     #[cfg(target_arch = "aarch64")]
     pub fn new(values: &[u64]) -> Option<Self> {
         let &[frame, link, stack, instruction] = values else {
@@ -61,13 +61,13 @@ impl Registers {
         })
     }
 
-    /// As the unwinder takes them.
+    /// In the unwinder's form.
     #[cfg(target_arch = "x86_64")]
     pub fn unwind(&self) -> UnwindRegsNative {
         UnwindRegsNative::new(self.instruction, self.stack, self.frame)
     }
 
-    /// As the unwinder takes them. Signatures of return addresses stand in the bits above those of addresses.
+    /// In the unwinder's form. Pointer authentication codes are in the high bits of return addresses.
     #[cfg(target_arch = "aarch64")]
     pub fn unwind(&self) -> UnwindRegsNative {
         let mask = framehop::aarch64::PtrAuthMask::from_max_known_address((1 << 48) - 1);

@@ -19,36 +19,31 @@ use crate::sample::{OF_PACKETS, read};
 use crate::symbols::{Named, Symbols, system_call};
 use crate::waits::{Cause, CpuTime, Stretch, Wait};
 
-/// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub samples: u64,
-    /// Threads, of all processes.
     pub threads: u64,
     pub processes: u64,
-    /// Samples that the kernel had no room for.
+    /// Samples that were lost because the kernel's buffer was full.
     pub lost: u64,
-    /// Times that the kernel paused sampling.
     pub throttled: u64,
-    /// Samples whose outermost callers are not known.
+    /// Samples whose outermost callers are unknown.
     pub cut: u64,
-    /// Samples whose function has no name.
     pub unnamed: u64,
-    /// Files whose functions have no names, because other ones are at their paths.
+    /// Files whose functions have no names because other files are at their paths.
     pub replaced: Vec<OsString>,
-    /// Stretches in which a thread did not run.
+    /// Intervals in which a thread did not run.
     pub waits: u64,
-    /// Switches that the kernel had no room for: what threads did around them is not known.
+    /// Switches that were lost: what threads did around them is unknown.
     pub lost_switches: u64,
-    /// Waits of which it is known which thread ended them.
+    /// Waits for which the waking thread is known.
     pub wakers: u64,
-    /// Wakings that the kernel had no room for: who ended some waits is not known.
+    /// Wakeups that were lost: who ended some waits is unknown.
     pub lost_wakings: u64,
-    /// True: of waits over the loopback device it is known for a part of the time only who ended them.
+    /// True if wakers over the loopback device are known for only part of the time.
     pub are_packets_cut: bool,
 }
 
-/// A sample, ready to be written.
 pub(crate) struct Sampled {
     pub time_ns: u64,
     pub of: ThreadOf,
@@ -64,7 +59,6 @@ struct Thread {
     start_ns: u64,
 }
 
-/// Texts of columns.
 struct Words {
     event: Text,
     kernel: Text,
@@ -98,20 +92,17 @@ impl Words {
     }
 }
 
-/// The run being written.
 pub(crate) struct Rows {
     run: RunWriter,
     words: Words,
     symbols: Symbols,
     stacks: Stacks,
-    /// Rows of `stacks`, and true where the function has a name, by caller and place.
+    /// Rows of `stacks` by caller and place; true if the function has a name.
     known: HashMap<(Option<u64>, Place), (u64, bool)>,
     named: HashMap<Place, Vec<Frame>>,
-    /// System calls, by the place in the kernel that does them.
     calls: HashMap<Place, Text>,
     threads: HashMap<u32, Thread>,
     processes: HashSet<u32>,
-    /// Paths at which other files are than those that ran.
     replaced: BTreeSet<OsString>,
     next_thread: u32,
     origin_ns: Option<u64>,
@@ -138,7 +129,6 @@ impl Rows {
         }
     }
 
-    /// Time 0 of the run.
     pub fn begin(&mut self, at_ns: u64) {
         self.origin_ns = Some(at_ns);
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -147,7 +137,6 @@ impl Rows {
         self.run.run().clock.origin_realtime_ns = realtime_ns - ago_ns;
     }
 
-    /// The recording ends before the program.
     pub fn program_goes_on(&mut self) {
         let values = &mut self.run.run().values;
         values.insert(
@@ -156,7 +145,7 @@ impl Rows {
         );
     }
 
-    /// A thread that is seen, perhaps for the first time; one that had its number before is another.
+    /// A thread was seen, perhaps for the first time. If its number was in use before, it is a new thread.
     pub fn thread_begins(&mut self, of: ThreadOf, at_ns: u64, by: u32) -> Result<(), Error> {
         let name = self.threads.get(&by).and_then(|thread| thread.name);
         if self.threads.contains_key(&of.thread) {
@@ -166,7 +155,7 @@ impl Rows {
         Ok(())
     }
 
-    /// A thread is called so from now on. The last name stands in the run.
+    /// The thread has a new name. The run contains the last one.
     pub fn name(&mut self, of: ThreadOf, at_ns: u64, name: &OsStr) {
         let name = self.run.text(&name.to_string_lossy());
         self.know(of, at_ns).name = Some(name);
@@ -210,7 +199,6 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// Writes a sample, and the rows of its functions that have none yet.
     pub fn sample(&mut self, sampled: &Sampled, modules: &RwLock<Modules>) -> Result<(), Error> {
         let thread = self.know(sampled.of, sampled.time_ns).number;
         let (stack, has_name) = self.stack(&sampled.stack, modules)?;
@@ -228,7 +216,6 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// Writes a stretch in which a thread did not run.
     pub fn wait(&mut self, wait: &Wait, modules: &RwLock<Modules>) -> Result<(), Error> {
         let thread = self.know(wait.of, wait.start_ns).number;
         let (mut stack, mut call) = (None, None);
@@ -254,7 +241,6 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// Writes a stretch in which a thread ran.
     pub fn stretch(&mut self, stretch: &Stretch) -> Result<(), Error> {
         let row = CallRow {
             id: stretch.id,
@@ -268,7 +254,6 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// Writes who ended a wait.
     pub fn cause(&mut self, cause: &Cause) -> Result<(), Error> {
         self.counts.wakers += 1;
         let row = EdgeRow {
@@ -283,7 +268,6 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// From some time on nothing is told of packets.
     pub fn packets_end(&mut self, at_ns: u64) {
         if std::mem::replace(&mut self.counts.are_packets_cut, true) {
             return;
@@ -295,13 +279,12 @@ impl Rows {
         self.run.run().values.insert(OF_PACKETS.to_owned(), text);
     }
 
-    /// Counts samples that found no room: at once, as this process may be killed.
+    /// Counts lost samples. Written at once, because this process may be killed.
     pub fn lost(&mut self, samples: u64) {
         self.counts.lost += samples;
         self.run.drop_rows(TableId::Samples, samples);
     }
 
-    /// Counts switches that found no room.
     pub fn lost_switches(&mut self, switches: u64) {
         let before = self.counts.lost_switches.div_ceil(2);
         self.counts.lost_switches += switches;
@@ -310,7 +293,6 @@ impl Rows {
         self.run.drop_rows(TableId::Syncs, waits);
     }
 
-    /// Writes how long a thread ran.
     pub fn cpu_time(&mut self, time: &CpuTime) -> Result<(), Error> {
         let thread = self.know(time.of, time.until_ns).number;
         let row = CounterRow {
@@ -325,7 +307,7 @@ impl Rows {
         Ok(self.run.add(&row)?)
     }
 
-    /// Row of the innermost function, and true if it has a name; rows of functions that have none yet are written.
+    /// Row of the innermost function, and whether it has a name. Writes missing rows.
     fn stack(
         &mut self,
         stack: &Stack,
@@ -346,7 +328,7 @@ impl Rows {
         Ok((row, has_name))
     }
 
-    /// Rows of what is at a place: of the functions that were put into each other there.
+    /// Writes rows for a place: one for each function that was inlined there.
     fn add(
         &mut self,
         caller: Option<u64>,
@@ -408,7 +390,6 @@ impl Rows {
         named.iter().map(frame).collect()
     }
 
-    /// Ends the run at a time.
     pub fn finish(mut self, at_ns: u64) -> Result<Counts, Error> {
         let mut left: Vec<Thread> = self.threads.drain().map(|(_, thread)| thread).collect();
         left.sort_by_key(|thread| thread.number);

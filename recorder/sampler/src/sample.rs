@@ -25,48 +25,44 @@ use crate::selected::{Change, Selected};
 use crate::waits::{Known, Waits};
 use crate::{Error, Sampling};
 
-/// Between two looks, unless there is much to read before.
 const ROUND_MS: i32 = 100;
-/// Messages that may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
+/// Limit on messages that wait for the writer, because reading the symbols of a large program takes seconds. Beyond
+/// it, the kernel's buffers fill up.
 const MAX_WAITING: usize = 1 << 16;
 
 const NO_KERNEL: &str = "the kernel's work for the program, and where it waited, were not sampled, because this user may not see them";
-/// Fact of a run: whether wakings at the receipt of packets were connected to who sent them.
+/// Key of `values`: whether wakeups by received packets were attributed to the sender.
 pub(crate) const OF_PACKETS: &str = "wakers_over_loopback";
 const NO_MEMORY: &str = "the kernel's work for the program, and where it waited, were not sampled, because `ulimit -l` allows too little locked memory for it";
 const NO_WAITS: &str =
     "where the program waited is not known, because the kernel's buffer was full";
 
-/// Part of a program that is sampled.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
     pub processes: &'a Selection,
-    /// Ends the recording before the program.
+    /// Returns true once the recording should end before the program.
     pub end: Option<&'a dyn Fn() -> bool>,
 }
 
-/// Sampled program, when it, or the recording, has ended.
+/// The program, after it or its recording has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Sampled {
-    /// End of the program itself. `None`: it goes on, or it was attached to.
+    /// Exit status of the program. `None` if it is still running or was attached to.
     pub status: Option<ExitStatus>,
     pub goes_on: bool,
-    /// Rows of the run.
     pub counts: Counts,
-    /// Reason why nothing is recorded from some time on, while the program went on.
+    /// Why recording stopped while the program continued.
     pub failure: Option<Error>,
-    /// False where only the program's own code was sampled, and not the kernel's for it.
+    /// False if only user code was sampled, without the kernel.
     pub sees_kernel: bool,
-    /// Reason for that: `ulimit -l` allows too little locked memory, and not who may see it.
+    /// True if that is because `ulimit -l` allows too little locked memory, and not because of permissions.
     pub lacks_memory: bool,
-    /// Reason why it was not recorded who ended waits.
     pub no_wakers: Option<String>,
-    /// Processes of what was attached to that could not be.
+    /// Number of processes that could not be attached to.
     pub left_out: u64,
 }
 
-/// WriterMessage from the thread that reads to the one that writes.
 enum WriterMessage {
     Begin(u64),
     ThreadBegan(ThreadOf, u64, u32),
@@ -84,14 +80,14 @@ enum WriterMessage {
     End(u64),
 }
 
-/// Written to the pipe whose end ends the reader.
+/// Written to the reader's pipe if the recording ends before the program.
 const GOES_ON: [u8; 1] = [1];
 
-/// Runs a program and writes samples of it to the run that `create` makes for its process number. `watch` is told that
-/// number. Ends with the program, or with the recording: what its children still do then is not sampled.
+/// Runs a program and writes samples of it to the run that `create` makes for its process id. `watch` gets that id.
+/// Ends with the program or the recording: what its children do after that is not sampled.
 ///
 /// # Errors
-/// The program did not begin. What fails later is in [`Sampled::failure`]: the program goes on.
+/// The program did not start. Later failures are in [`Sampled::failure`], and the program continues.
 pub fn sample(
     command: Command,
     sampling: Sampling,
@@ -140,8 +136,8 @@ pub fn sample(
     Ok(seen.sampled(status, goes_on, counts, failure))
 }
 
-/// Samples a process that runs, its threads and children and all that it begins, from now on, and writes them to a run.
-/// Calls `begun` once it is sampled. Ends with the process, or with the recording.
+/// Samples a running process with its threads and all descendants from now on, and writes the samples to a run.
+/// Calls `begun` once sampling has started. Ends with the process or the recording.
 ///
 /// # Errors
 /// The process cannot be sampled.
@@ -169,7 +165,6 @@ pub fn attach(
     Ok(sampled)
 }
 
-/// Kinds of events that this user may see.
 struct Seen {
     kernel: bool,
     waits: bool,
@@ -242,13 +237,10 @@ impl Seen {
     }
 }
 
-/// Processes that are read of.
 struct Reads {
     process: i32,
     processes: Selection,
-    /// A process that is not recorded.
     left_out: Option<u32>,
-    /// What was there before.
     running: Option<Running>,
 }
 
@@ -264,7 +256,7 @@ impl Reads {
 }
 
 struct Collector {
-    /// Closed, it ends them.
+    /// Closing it ends the threads.
     ends: PipeWriter,
     reader: JoinHandle<()>,
     writer: JoinHandle<Result<Counts, Error>>,
@@ -306,7 +298,7 @@ impl Collector {
         self.finish(false)
     }
 
-    /// Ends it; true: the program goes on.
+    /// Ends the recording; true if the program continues.
     fn end_with(self, goes_on: bool) -> (Counts, Option<Error>) {
         match self.finish(goes_on) {
             Ok(counts) => (counts, None),
@@ -333,19 +325,15 @@ struct Reader {
     spaces: AddressSpaces,
     waits: Waits,
     process: u32,
-    /// A process that is not recorded.
     left_out: Option<u32>,
     selected: Selected,
-    /// What was counted before is not recorded.
     since_ns: u64,
-    /// Threads that were there then.
     met: HashSet<u32>,
     has_begun: bool,
     to: SyncSender<WriterMessage>,
 }
 
 impl Reader {
-    /// Tells of what was there before the recording.
     fn meet(&mut self, running: Running) {
         self.since_ns = running.since_ns;
         self.has_begun = true;
@@ -517,7 +505,7 @@ impl Reader {
 }
 
 impl Reader {
-    /// Something happened between the first look at the program and the beginning of the recording.
+    /// Handles an event between the first look at the program and the beginning of the recording.
     fn tell_earlier(&mut self, event: Event) -> Vec<WriterMessage> {
         let since_ns = self.since_ns;
         match event {
@@ -531,7 +519,7 @@ impl Reader {
         Vec::new()
     }
 
-    /// A process runs another program, and is recorded from now on, or no more.
+    /// A process runs another program and is recorded from now on, or no longer.
     fn changed(&mut self, change: Change, at_ns: u64) -> Vec<WriterMessage> {
         let of = change.of;
         if change.is_taken {
@@ -584,7 +572,7 @@ fn write(
     rows.finish(end_ns)
 }
 
-/// The files, whatever happened to another thread.
+/// Locks for reading and ignores poisoning by other threads.
 pub(crate) fn read(modules: &RwLock<Modules>) -> std::sync::RwLockReadGuard<'_, Modules> {
     modules.read().unwrap_or_else(PoisonError::into_inner)
 }

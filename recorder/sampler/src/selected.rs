@@ -7,17 +7,15 @@ use trueno_processes::Selection;
 
 use crate::event::ThreadOf;
 
-/// Processes that are recorded.
 pub(crate) struct Selected {
     selection: Selection,
     first: u32,
-    /// Of a selection by name.
     taken: HashMap<u32, bool>,
-    /// Processes that began another program whose file is not known yet.
+    /// Processes after an exec whose new file is not known yet.
     named: HashMap<u32, (ThreadOf, OsString)>,
 }
 
-/// A process that is recorded from now on, or no more.
+/// A process that is recorded from now on, or no longer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub of: ThreadOf,
@@ -47,7 +45,6 @@ impl Selected {
         matches!(self.selection, Selection::Named(_))
     }
 
-    /// A process that runs already.
     pub fn meets(&mut self, process: u32) {
         if self.is_by_name() {
             let (selection, first) = (&self.selection, self.first);
@@ -57,21 +54,19 @@ impl Selected {
         }
     }
 
-    /// A process begins as a copy of another, or a thread of one.
     pub fn begins(&mut self, process: u32, by: u32) {
         if self.is_by_name() && process != by {
             self.taken.insert(process, self.takes(by));
         }
     }
 
-    /// A process begins to run another program.
     pub fn execs(&mut self, of: ThreadOf, name: &OsStr) {
         if self.is_by_name() {
             self.named.insert(of.process, (of, name.to_owned()));
         }
     }
 
-    /// The process has mapped a file: the first one is its program's.
+    /// Call when a process has mapped a file: the first one after an exec is its program.
     pub fn runs(&mut self, process: u32, file: &OsStr) -> Option<Change> {
         let (of, name) = self.named.remove(&process)?;
         let is_first = process == self.first;

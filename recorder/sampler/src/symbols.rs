@@ -12,7 +12,7 @@ use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use syscalls::Sysno;
 use trueno_trust::{open_owned, user};
 
-/// A function at a place, with the caller that it was put into first.
+/// A function at a place, together with the caller that it was inlined into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Named {
     pub function: Option<String>,
@@ -23,7 +23,6 @@ pub(crate) struct Named {
 
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,
-    /// Functions that programs made themselves, by process.
     generated: HashMap<u32, Generated>,
 }
 
@@ -35,7 +34,7 @@ impl Symbols {
         }
     }
 
-    /// The functions at a place in a file, outermost first; one without a name where nothing is known.
+    /// The functions at an offset of a file, outermost first. One without a name if nothing is known.
     pub fn of_file(&self, path: &Path, offset: u64) -> Vec<Named> {
         let look = |debug_syms: bool| {
             let mut elf = Elf::new(path);
@@ -62,7 +61,6 @@ impl Symbols {
         }
     }
 
-    /// The function of the kernel.
     pub fn of_kernel(&self, address: u64) -> Named {
         let kernel = Source::Kernel(Kernel {
             vmlinux: MaybeDefault::None,
@@ -82,8 +80,8 @@ impl Symbols {
         }
     }
 
-    /// The function that a program made itself and told of in `/tmp/perf-PROCESS.map`, as CPython and Node.js do where
-    /// they are asked to.
+    /// A function that a program generated itself and listed in `/tmp/perf-PROCESS.map`, as CPython and Node.js
+    /// do on request.
     pub fn of_memory(&mut self, process: u32, address: u64) -> Named {
         let generated = self.generated.entry(process).or_default();
         let name = generated.name(process, address);
@@ -96,7 +94,7 @@ impl Symbols {
     }
 }
 
-/// Of `py::function:file`, as CPython calls its functions.
+/// Parses `py::function:file`, CPython's names for functions.
 fn of_python(name: &str) -> Option<Named> {
     let (function, file) = name.strip_prefix("py::")?.split_once(':')?;
     Some(Named {
@@ -126,11 +124,10 @@ fn functions(symbol: &Sym<'_>) -> Vec<Named> {
     all
 }
 
-/// Content of a process's map.
 #[derive(Default)]
 struct Generated {
     read_bytes: u64,
-    /// Start, end and name, by start.
+    /// Start, end and name, sorted by start.
     functions: Vec<(u64, u64, String)>,
 }
 
@@ -145,8 +142,8 @@ impl Generated {
         self.find(address)
     }
 
-    /// Reads the map again if it has grown. Everyone can put a file of that name in `/tmp`: it counts only if it is one
-    /// of `owners`'.
+    /// Reads the map again if it has grown. Anyone can put a file with that name into `/tmp`, so it only counts
+    /// if one of `owners` owns it.
     fn read(&mut self, path: &Path, owners: &[u32]) -> Option<()> {
         let mut map = open_owned(path, owners).ok()?;
         let length = map.metadata().ok()?.len();
@@ -169,14 +166,13 @@ impl Generated {
     }
 }
 
-/// The effective user of a process that is still there.
 fn user_of(process: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Lines of start and length in hexadecimal digits, and a name; the later of two is true.
+/// Parses lines of start and length, in hexadecimal digits, and name. Of lines with the same start, the last one wins.
 fn functions_of(map: &str) -> Vec<(u64, u64, String)> {
     let line = |line: &str| {
         let mut words = line.splitn(3, ' ');
@@ -191,8 +187,8 @@ fn functions_of(map: &str) -> Vec<(u64, u64, String)> {
     all
 }
 
-/// Name of the system call that a function of the kernel does. Compilers leave some of them without a frame: then the
-/// function that does the work has its name.
+/// Name of the system call that a kernel function implements. Some have no frame of their own because of the
+/// compiler; then the name is that of the function that does the work.
 pub(crate) fn system_call(function: &str) -> Option<&str> {
     let prefixes = [
         "__x64_sys_",

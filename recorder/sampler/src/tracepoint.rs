@@ -7,47 +7,41 @@ use std::path::{Path, PathBuf};
 use crate::event::ThreadOf;
 use crate::raw_sample::Pieces;
 
-/// Places where the kernel describes its tracepoints.
 const FOLDERS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
-/// Number of the namespace of processes that is all of the machine.
+/// Link of the initial PID namespace.
 const WHOLE_MACHINE: &str = "pid:[4026531836]";
-/// Bits of an event's flags: an interrupt was being served, by the processor itself, or what it left for later.
+/// Flags of an event: in a hardware interrupt, and in a software interrupt.
 const IN_HARD_INTERRUPT: u8 = 0x08;
 const IN_SOFT_INTERRUPT: u8 = 0x10;
 
-/// A field of a tracepoint: its name, with a blank before it, and its size.
+/// A field of a tracepoint: name, preceded by a space, and size.
 pub(crate) type Field = (&'static str, usize);
 
-/// A tracepoint, as this kernel writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tracepoint {
     pub id: u64,
     flags_at: usize,
-    /// Offsets of the fields that were asked for.
     pub fields_at: [usize; 2],
 }
 
-/// Work that a processor did for whom, when something happened.
+/// On whose behalf the processor was working when something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Context {
-    /// For the thread: in a call of its own.
     Call,
-    /// For what an interrupt left for later: on top of whoever ran, also of a call that began it.
+    /// In a software interrupt, on top of any thread, including one whose call raised it.
     SoftInterrupt,
-    /// For an interrupt, which interrupts whoever runs.
+    /// In a hardware interrupt, on top of any thread.
     HardInterrupt,
 }
 
-/// A sample of a tracepoint.
 pub(crate) struct Hit {
     pub time_ns: u64,
-    /// The thread that ran.
     pub by: ThreadOf,
     pub context: Context,
     own: Vec<u8>,
 }
 
-/// Finds a tracepoint by its folder, with two fields. The reason, where it cannot be had, is a sentence's end.
+/// Finds a tracepoint by its folder, with two fields. The error is the end of a sentence.
 pub(crate) fn find(name: &str, fields: [Field; 2]) -> Result<Tracepoint, String> {
     let own = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     if own != Path::new(WHOLE_MACHINE) {
@@ -106,7 +100,7 @@ pub(crate) fn parse(id: &str, format: &str, fields: [Field; 2]) -> Option<Tracep
 }
 
 impl Tracepoint {
-    /// Reads a sample of it, as [`crate::opening`] asks for it.
+    /// Parses a sample, in the form that [`crate::opening`] requests.
     pub fn read(&self, mut from: Pieces<'_>) -> Option<Hit> {
         let by = ThreadOf {
             process: from.u32()?,
@@ -133,17 +127,15 @@ impl Tracepoint {
 }
 
 impl Hit {
-    /// A number of four bytes.
     pub fn u32(&self, at: usize) -> Option<u32> {
         Some(u32::from_ne_bytes(*self.own.get(at..)?.first_chunk()?))
     }
 
-    /// A number of eight bytes.
     pub fn u64(&self, at: usize) -> Option<u64> {
         Some(u64::from_ne_bytes(*self.own.get(at..)?.first_chunk()?))
     }
 
-    /// A text without its end, of which a number tells place and length.
+    /// A text without its terminator. The number at this offset has its position and length.
     pub fn text(&self, at: usize) -> Option<&[u8]> {
         let place = self.u32(at)?;
         let (at, bytes) = (place & 0xffff, place >> 16);
@@ -167,7 +159,7 @@ pub(crate) mod tests {
         \tfield:int target_cpu;\toffset:32;\tsize:4;\tsigned:1;\n";
     const FIELDS: [Field; 2] = [(" pid", 4), (" prio", 4)];
 
-    /// A sample of thread 8 of process 7 at 50 ns, with these bytes of its own.
+    /// A sample of thread 8 of process 7 at 50 ns, with this content.
     pub fn sample(own: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend([7_u32, 8].map(u32::to_ne_bytes).as_flattened());

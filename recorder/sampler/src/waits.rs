@@ -8,20 +8,20 @@ use crate::place::Stack;
 use crate::tracepoint::Context;
 use crate::waking::Waking;
 
-/// A stretch in which a thread did not run.
+/// An interval in which a thread did not run.
 #[derive(Debug)]
 pub(crate) struct Wait {
     pub id: u64,
     pub of: ThreadOf,
     pub start_ns: u64,
     pub end_ns: u64,
-    /// True: it could have run, and no processor was free for it.
+    /// True if the thread was runnable but had no processor.
     pub is_runnable: bool,
-    /// Not known of what could have run, and where the kernel does not tell.
+    /// `None` if runnable, or if the kernel does not tell.
     pub stack: Option<Stack>,
 }
 
-/// A stretch in which a thread ran.
+/// An interval in which a thread ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub id: u64,
@@ -30,17 +30,15 @@ pub(crate) struct Stretch {
     pub end_ns: u64,
 }
 
-/// The end of a wait by another thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
-    /// Stretch of the thread that woke it.
+    /// Id of the interval of the thread that woke it.
     pub from: u64,
     pub to: u64,
-    /// It was that thread's end: its last stretch was over.
+    /// True if the wait ended because that thread ended, after its last interval.
     pub by_end: bool,
 }
 
-/// Time that a thread ran, when it has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CpuTime {
     pub of: ThreadOf,
@@ -48,7 +46,6 @@ pub(crate) struct CpuTime {
     pub cpu_ns: u64,
 }
 
-/// One thing that is known now.
 #[derive(Debug)]
 pub(crate) enum Known {
     Wait(Wait),
@@ -61,7 +58,6 @@ enum State {
     Running {
         id: u64,
         since_ns: u64,
-        /// Waits that it has ended, and that are known.
         ended: Vec<u64>,
     },
     Off {
@@ -71,18 +67,15 @@ enum State {
         stack: Option<Stack>,
         woken: Option<Woken>,
     },
-    /// A switch was lost.
     Unknown,
 }
 
-/// End of a wait: from then on the thread could run.
 #[derive(Clone, Copy)]
 struct Woken {
     at_ns: u64,
     by: Option<By>,
 }
 
-/// Thread that ended a wait, and its stretch.
 #[derive(Clone, Copy)]
 struct By {
     thread: u32,
@@ -93,23 +86,22 @@ struct By {
 struct Thread {
     of: ThreadOf,
     state: State,
-    /// Not known once a switch was lost.
+    /// `None` once a switch was lost.
     cpu_ns: Option<u64>,
-    /// Place where it gives its processor up.
     leaving: Option<Box<Raw>>,
-    /// It was there before the recording. As long as nothing is told of it, its state is the one that it was met in: if
-    /// it gives its processor up first, it had run until then.
+    /// True if the thread existed before the recording and no event of it has been seen. Its state is the one
+    /// found then. If its first event is that it leaves its processor, it had been running until then.
     is_met: bool,
 }
 
-/// Threads by their number.
 pub(crate) struct Waits {
     threads: BTreeMap<u32, Thread>,
     packets: Packets,
-    /// Last stretches of processes that have ended: their end wakes who waits for it.
+    /// Last intervals of processes that have ended: their end wakes waiting parents.
     ended: HashMap<u32, u64>,
     next_id: u64,
-    /// Stretches from this one on are told when they end: before it switches were lost.
+    /// Intervals from this id on are reported when they end; earlier ones may be wrong because switches were
+    /// lost.
     first_told: u64,
 }
 
@@ -149,7 +141,6 @@ impl Waits {
         }
     }
 
-    /// A thread is there from now on: it runs, or could.
     pub fn begins(&mut self, of: ThreadOf, at_ns: u64, runs: bool) {
         let state = if runs {
             self.running(at_ns)
@@ -167,7 +158,7 @@ impl Waits {
         self.threads.insert(of.thread, thread);
     }
 
-    /// A thread was there at this time, and waited or did not.
+    /// Adds a thread that existed at this time, waiting or not.
     pub fn meets(&mut self, of: ThreadOf, at_ns: u64, waits: bool) {
         let state = self.off_since(at_ns, !waits, None);
         let thread = Thread {
@@ -180,19 +171,16 @@ impl Waits {
         self.threads.insert(of.thread, thread);
     }
 
-    /// Takes the place of a thread that gives its processor up next.
     pub fn leaves(&mut self, raw: Box<Raw>) {
         if let Some(thread) = self.threads.get_mut(&raw.of.thread) {
             thread.leaving = Some(raw);
         }
     }
 
-    /// Takes where it was, of a thread that has given its processor up.
     pub fn left(&mut self, of: ThreadOf) -> Option<Box<Raw>> {
         self.threads.get_mut(&of.thread)?.leaving.take()
     }
 
-    /// A thread runs no more.
     pub fn off(
         &mut self,
         of: ThreadOf,
@@ -215,18 +203,16 @@ impl Waits {
             })
     }
 
-    /// A packet is sent or received on top of a thread.
     pub fn packet(&mut self, packet: &Packet, at_ns: u64) {
         self.packets.take(packet, at_ns);
     }
 
-    /// Nothing more is told of packets.
     pub fn packets_end(&mut self) {
         self.packets.end();
     }
 
-    /// A thread was made ready to run. The first time ends its wait; an interrupt's is not of the thread that it
-    /// interrupted, but where that thread's own packet is received.
+    /// A thread became runnable. The first such event ends its wait. In an interrupt, the waker is not the
+    /// interrupted thread, unless the interrupt receives that thread's own packet.
     pub fn woken(&mut self, waking: &Waking, at_ns: u64) {
         let is_of_thread = match waking.context {
             Context::Call => true,
@@ -265,7 +251,6 @@ impl Waits {
         }
     }
 
-    /// A thread runs again.
     pub fn on(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
         let Some(thread) = self.threads.get_mut(&of.thread) else {
             return Vec::new();
@@ -296,7 +281,7 @@ impl Waits {
         }
     }
 
-    /// Some switches were lost, and nobody knows whose.
+    /// Switches of unknown threads were lost.
     pub fn lost(&mut self) {
         self.first_told = self.next_id;
         self.threads.values_mut().for_each(Thread::forget);
@@ -315,7 +300,7 @@ impl Waits {
         thread.finish(at_ns)
     }
 
-    /// All that is left ends: stretches that lasted until now, and times.
+    /// Ends everything: intervals that lasted until now, and CPU times.
     pub fn end(&mut self, at_ns: u64) -> Vec<Known> {
         let numbers: Vec<ThreadOf> = self.threads.values().map(|thread| thread.of).collect();
         let mut known = Vec::new();
@@ -338,7 +323,7 @@ impl Waits {
         known
     }
 
-    /// The open wait of a thread has ended. Where it is known since when it could have run, that is two stretches.
+    /// Ends the open wait of a thread. If it is known when it became runnable, the wait becomes two intervals.
     fn waited_until(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
         let Some(thread) = self.threads.get_mut(&of.thread) else {
             return Vec::new();
@@ -380,7 +365,8 @@ impl Waits {
         known
     }
 
-    /// The cause of a wait that is told, if the stretch of its cause is told as well; while that is open it keeps it.
+    /// The cause of a reported wait, if the waker's interval is reported as well. While that interval is open,
+    /// it keeps the wait.
     fn cause(&mut self, by: By, wait: u64) -> Option<Cause> {
         if by.stretch < self.first_told {
             return None;
@@ -410,7 +396,7 @@ impl Thread {
         self.is_met = false;
     }
 
-    /// It was met when it ran or could, and nothing is told of it since.
+    /// True if it was running or runnable when it was found, and no event has been seen since.
     fn may_have_run(&self) -> bool {
         self.is_met
             && matches!(
@@ -422,7 +408,8 @@ impl Thread {
             )
     }
 
-    /// It runs, and if nothing was told of it since it was met, it has run since then. False: something was.
+    /// True if it was running when it was found and no event has been seen since: then it has been running
+    /// since that time.
     fn runs_since_met(&mut self) -> bool {
         let is_met = std::mem::take(&mut self.is_met);
         if let State::Off { id, since_ns, .. } = self.state
@@ -471,7 +458,7 @@ impl Thread {
         }
     }
 
-    /// Of one that ends: it runs, or its last wait has been taken.
+    /// Ends a thread that is running or whose last wait has been taken.
     fn finish(mut self, at_ns: u64) -> Vec<Known> {
         let mut known = Vec::new();
         if self.may_have_run() {
@@ -505,7 +492,7 @@ mod tests {
         thread: 3,
     };
 
-    /// Waits: begin, end, and true where it could have run.
+    /// Start and end of waits; true if runnable.
     fn waits(known: &[Known]) -> Vec<(u64, u64, bool)> {
         let wait = |known: &Known| match known {
             Known::Wait(wait) => Some((wait.start_ns, wait.end_ns, wait.is_runnable)),
@@ -529,7 +516,7 @@ mod tests {
         })
     }
 
-    /// Causes as the begin of the stretch, the begin of the wait, and true where it was an end.
+    /// Causes: start of the waker's interval, start of the wait, and true if the waker ended.
     fn causes(all: &[Known]) -> Vec<(u64, u64, bool)> {
         let (mut begins, mut found) = (HashMap::new(), Vec::new());
         for known in all {

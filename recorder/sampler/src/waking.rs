@@ -7,23 +7,19 @@ use crate::tracepoint::{self, Context, Field, Tracepoint};
 const NAME: &str = "sched/sched_waking";
 const FIELDS: [Field; 2] = [(" pid", 4), (" prio", 4)];
 
-/// One thread makes another one ready to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waking {
-    /// The one that ran when it happened.
     pub by: ThreadOf,
-    /// Number of the one that is woken.
     pub woken: u32,
-    /// Of an interrupt, the waking is not of the thread that it interrupted.
+    /// In an interrupt, the waker is not the interrupted thread.
     pub context: Context,
 }
 
-/// Finds the tracepoint. The reason, where it cannot be had, is a sentence's end.
+/// Finds the tracepoint. The error is the end of a sentence.
 pub(crate) fn find() -> Result<Tracepoint, String> {
     tracepoint::find(NAME, FIELDS)
 }
 
-/// Reads a sample of it.
 pub(crate) fn read(of: &Tracepoint, from: Pieces<'_>) -> Option<(u64, Waking)> {
     let hit = of.read(from)?;
     let waking = Waking {

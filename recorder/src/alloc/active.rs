@@ -11,21 +11,19 @@ use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::SessionState;
 use trueno_format::schema::TableId;
 
-/// The value of [`ACTIVE`] before a [`super::Recording`] was asked for anything.
+/// The value of [`ACTIVE`] before the first call of a [`super::Recording`].
 pub(super) const NOT_ASKED: u64 = u64::MAX;
 
-/// The number of the recorder; 0: none.
+/// The number of the recorder; 0 for none.
 pub(super) static ACTIVE: AtomicU64 = AtomicU64::new(NOT_ASKED);
-/// Distance of sample points; 0: every allocation.
 pub(super) static MEAN: AtomicU64 = AtomicU64::new(0);
-/// The number of the name `heap`.
 pub(super) static TAG: AtomicU32 = AtomicU32::new(0);
-/// Rows that nobody could take: known when the recording ends.
+/// Number of lost rows; written when the recording ends.
 pub(super) static LOST: AtomicU64 = AtomicU64::new(0);
 
 const TAKEN: &str = "another recorder of this process records them (hint: end it first)";
 
-/// The recorder behind [`ACTIVE`]. Not a `Mutex`: a forked child must be able to open it.
+/// The recorder behind [`ACTIVE`]. Not a `Mutex`, because a forked child must be able to unlock it.
 struct Holder {
     locked: AtomicBool,
     shared: std::cell::UnsafeCell<Option<Arc<SessionState>>>,
@@ -52,7 +50,6 @@ impl Holder {
     }
 }
 
-/// The recorder of that number, as long as it is the one.
 pub(super) fn shared(number: u64) -> Option<Arc<SessionState>> {
     HOLDER.with(|held| held.clone().filter(|shared| shared.number == number))
 }
@@ -64,7 +61,7 @@ fn wrong(problem: &str) -> Error {
     }
 }
 
-/// Returns whether [`start`] can be asked for that, before anything is made.
+/// Checks whether [`start`] will succeed, before anything is created.
 pub(crate) fn check(which: Allocations) -> Result<(), Error> {
     if !is_installed() {
         return Err(wrong(
@@ -82,7 +79,6 @@ pub(crate) fn check(which: Allocations) -> Result<(), Error> {
     Ok(())
 }
 
-/// From here on allocations are those of that recorder.
 pub(crate) fn start(shared: &Arc<SessionState>, which: Allocations) -> Result<(), Error> {
     let _reentrancy = ReentrancyGuard::enter();
     let mean_bytes = match which {
@@ -107,7 +103,6 @@ pub(crate) fn start(shared: &Arc<SessionState>, which: Allocations) -> Result<()
     })
 }
 
-/// Allocations are no longer those of that recorder, if they were.
 pub(crate) fn stop(shared: &Arc<SessionState>) {
     let _reentrancy = ReentrancyGuard::enter();
     let held = HOLDER.with(|held| {
@@ -128,7 +123,7 @@ pub(crate) fn stop(shared: &Arc<SessionState>) {
     }
 }
 
-/// In a forked child, before any code of the program runs: only what is async-signal-safe.
+/// Runs in a forked child before any code of the program: only async-signal-safe calls.
 pub(crate) fn forked() {
     if ACTIVE.load(Ordering::Relaxed) != NOT_ASKED {
         ACTIVE.store(0, Ordering::SeqCst);
@@ -141,8 +136,7 @@ pub(crate) fn forked() {
     unsafe { HOLDER.shared.get().write(None) };
 }
 
-/// Returns whether the program's allocator is a [`super::Recording`]: one that was asked for
-/// something has put 0 where [`NOT_ASKED`] was.
+/// True if the program's allocator is a [`super::Recording`]: its first call has replaced [`NOT_ASKED`] by 0.
 fn is_installed() -> bool {
     let layout = Layout::new::<u64>();
     // Through the same door as `Box`, and not optimised away as an unused box may be.

@@ -10,21 +10,21 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 const WAYS: usize = 8;
-/// A million addresses, 16 MiB, of which only what is used becomes memory.
+/// Room for a million addresses: 16 MiB, of which only used pages become memory.
 const BUCKETS: usize = 1 << 17;
 const TABLE_BYTES: usize = BUCKETS * size_of::<Bucket>();
 const FILTER_BITS: u32 = 16;
 
-/// Addresses, 0: free; and the bytes of their blocks, on a line of their own.
+/// Addresses (0 if free), and the sizes of their blocks on a separate cache line.
 #[repr(C, align(64))]
 struct Bucket {
     addresses: [AtomicU64; WAYS],
     bytes: [AtomicU64; WAYS],
 }
 
-/// Mapped once and for all: threads may look into it at any time.
+/// Never unmapped, because threads may read it at any time.
 static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
-/// Number of addresses of each hash; one that has reached 255 stays there.
+/// Number of addresses per hash. A count that reaches 255 stays there.
 static FILTER: [AtomicU8; 1 << FILTER_BITS] = [const { AtomicU8::new(0) }; 1 << FILTER_BITS];
 
 /// Forgets all addresses. False: there is no memory.
@@ -79,7 +79,6 @@ fn filter(address: u64) -> &'static AtomicU8 {
     &FILTER[(hash(address) >> (64 - FILTER_BITS)) as usize]
 }
 
-/// The two buckets of an address.
 fn homes(address: u64) -> impl Iterator<Item = &'static Bucket> {
     let hash = hash(address);
     let buckets = buckets();
@@ -144,7 +143,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// One test: the set is one for the process.
+    /// A single test, because the set is global to the process.
     #[test]
     fn it_is_a_set_for_every_thread() {
         assert!(clear());

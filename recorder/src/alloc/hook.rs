@@ -9,10 +9,9 @@ use crate::threads;
 use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 
-/// With feature `off` the hooks below are decided when compiling.
+/// With feature `off` the hooks below are removed at compile time.
 const COMPILED_OUT: bool = cfg!(feature = "off");
 
-/// The recorder that records now.
 #[inline(always)]
 fn active() -> Option<u64> {
     if COMPILED_OUT {
@@ -26,7 +25,7 @@ fn active() -> Option<u64> {
     }
 }
 
-/// Says that there is a [`super::Recording`].
+/// Notes that there is a [`super::Recording`].
 #[cold]
 fn first() -> Option<u64> {
     // If it is no longer that, another thread has stored the new state.
@@ -34,7 +33,6 @@ fn first() -> Option<u64> {
     None
 }
 
-/// A block was taken, if it is not null.
 #[inline(always)]
 pub(super) fn taken(block: *mut u8, size: usize) {
     let Some(number) = active() else { return };
@@ -45,7 +43,7 @@ pub(super) fn taken(block: *mut u8, size: usize) {
     record_taken(number, mean_bytes, block.addr() as u64, size);
 }
 
-/// A block is about to be given back; whether that was recorded.
+/// Records that a block is about to be freed. Returns whether it did.
 #[inline(always)]
 pub(super) fn given_back(block: *mut u8, size: usize) -> bool {
     let Some(number) = active() else { return false };
@@ -57,7 +55,7 @@ pub(super) fn given_back(block: *mut u8, size: usize) -> bool {
     record_given_back(number, mean_bytes, address, size)
 }
 
-/// Takes back a [`given_back`] that did not happen.
+/// Undoes a [`given_back`] whose free did not happen.
 #[cold]
 pub(super) fn still_there(block: *mut u8, size: usize) {
     if let Some(number) = active() {
@@ -95,7 +93,7 @@ fn record_given_back(number: u64, mean_bytes: u64, address: u64, size: usize) ->
     true
 }
 
-/// Publishes a row; false: it was dropped, and counted where there is anybody to count it.
+/// Publishes a row. False if it was dropped, which is counted if there is a lane to count it.
 fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
     let _reentrancy = ReentrancyGuard::enter();
     let mut lane = threads::cached(number).map_or(std::ptr::null_mut(), |lane| lane.as_ptr());

@@ -4,9 +4,8 @@ use std::cell::Cell;
 
 /// A thread's place in its stream of bytes. Zeros are its beginning.
 pub struct Sampler {
-    /// The recorder it holds for.
     number: Cell<u64>,
-    /// Bytes to the next point, at least 1.
+    /// Bytes to the next sample point, at least 1.
     until: Cell<u64>,
     random: Cell<u64>,
 }
@@ -22,7 +21,6 @@ thread_local! {
     };
 }
 
-/// Returns whether an allocation of the calling thread is a sample.
 #[inline(always)]
 pub(super) fn draws(number: u64, mean_bytes: u64, size: usize) -> bool {
     SAMPLER.with(|sampler| sampler.draws(number, mean_bytes, size))
@@ -65,8 +63,8 @@ impl Sampler {
     }
 }
 
-/// The next random state, and the whole bytes to the next point: exponential, rounded up, so
-/// that s bytes hold it with the probability 1 − exp(−s / mean).
+/// The next random state, and the whole bytes to the next point: exponential, rounded up, so that s bytes contain
+/// it with probability 1 − exp(−s / mean).
 fn distance(random: u64, mean_bytes: u64) -> (u64, u64) {
     // Vigna: xorshift64*.
     let mut x = random;
@@ -80,7 +78,7 @@ fn distance(random: u64, mean_bytes: u64) -> (u64, u64) {
     (x, (bytes.ceil() as u64).max(1))
 }
 
-/// Steele, Lea and Flood: the finaliser of splitmix64.
+/// The finaliser of splitmix64 (Steele, Lea and Flood).
 fn mix(mut x: u64) -> u64 {
     x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -97,7 +95,7 @@ pub fn weight(bytes: u64, mean_bytes: u64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Sums over samples, weighted, are those over all: within five standard deviations.
+    /// Weighted sums over samples are within five standard deviations of the sums over everything.
     #[test]
     fn weighted_sums_are_unbiased() {
         const MEAN: u64 = 1000;

@@ -5,7 +5,7 @@ use std::arch::x86_64::*;
 use super::mix::{K, MIX_1, MIX_2};
 use super::statistics::Pass;
 
-/// Sum of the mixed words so far, even words in even lanes, and what is added to the next ones.
+/// Sum of the mixed words so far, even words in even lanes, and the increments for the next ones.
 struct Hash {
     sum: __m256i,
     offset: __m256i,
@@ -45,7 +45,7 @@ impl Hash {
     }
 }
 
-/// The low halves of 64-bit products, which AVX2 has only of 32-bit factors.
+/// Low halves of 64-bit products. AVX2 only multiplies 32-bit factors.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn multiply(z: __m256i, factor: u64) -> __m256i {
@@ -82,7 +82,6 @@ fn store(lanes: &mut [f64; 8], values: [__m256d; 2]) {
     }
 }
 
-/// Two halves of eight f32 as f64.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn widen(values: __m256) -> [__m256d; 2] {
@@ -92,14 +91,14 @@ fn widen(values: __m256) -> [__m256d; 2] {
     ]
 }
 
-/// Two halves of eight f64 as f32, which they came from.
+/// Converts eight f64 back to the f32 that they came from.
 #[inline]
 #[target_feature(enable = "avx2,fma")]
 fn narrow([low, high]: [__m256d; 2]) -> __m256 {
     _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low))
 }
 
-/// Takes the elements but the last few, and gives their number: a multiple of 8.
+/// Processes all but the last few elements. Returns their number, a multiple of 8.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn f32(data: &[f32], word: u64, sums: &mut [u64; 2], pass: &mut Pass) -> usize {
     let (groups, rest) = data.as_chunks::<8>();
@@ -143,7 +142,7 @@ pub(super) fn f32(data: &[f32], word: u64, sums: &mut [u64; 2], pass: &mut Pass)
     taken
 }
 
-/// Takes the elements but the last few, and gives their number: a multiple of 8.
+/// Processes all but the last few elements. Returns their number, a multiple of 8.
 #[target_feature(enable = "avx2,fma")]
 pub(super) fn f64(data: &[f64], word: u64, sums: &mut [u64; 2], pass: &mut Pass) -> usize {
     let (groups, rest) = data.as_chunks::<8>();

@@ -10,7 +10,7 @@ const NAN: i32 = 0x81;
 const ZERO: i32 = 0x06;
 const INFINITE: i32 = 0x18;
 
-/// Sum of the mixed words so far, even words in even lanes, and what is added to the next ones.
+/// Sum of the mixed words so far, even words in even lanes, and the increments for the next ones.
 struct Hash {
     sum: __m512i,
     offset: __m512i,
@@ -73,7 +73,7 @@ fn store(lanes: &mut [f64; 8], values: __m512d) {
     unsafe { _mm512_storeu_pd(lanes.as_mut_ptr(), values) }
 }
 
-/// Takes the elements but the last few, and gives their number: a multiple of 16.
+/// Processes all but the last few elements. Returns their number, a multiple of 16.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn f32(data: &[f32], word: u64, sums: &mut [u64; 2], pass: &mut Pass) -> usize {
     let (groups, rest) = data.as_chunks::<16>();
@@ -126,7 +126,7 @@ fn halves(values: __m512) -> [__m256; 2] {
     ]
 }
 
-/// Takes the elements but the last few, and gives their number: a multiple of 8.
+/// Processes all but the last few elements. Returns their number, a multiple of 8.
 #[target_feature(enable = "avx512f,avx512dq")]
 pub(super) fn f64(data: &[f64], word: u64, sums: &mut [u64; 2], pass: &mut Pass) -> usize {
     let (groups, rest) = data.as_chunks::<8>();

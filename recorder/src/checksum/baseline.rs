@@ -10,11 +10,9 @@ use crate::names::Name;
 use trueno_format::record::Context;
 use trueno_format::regular_file;
 
-/// The format that is read; the analyzer writes it (`trueno-analyze golden save`).
 const FORMAT: &str = "trueno-golden";
 const MAJOR: u64 = 1;
 
-/// Position of a tensor in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Place {
     name: Name,
@@ -23,14 +21,14 @@ struct Place {
     position: Option<u64>,
 }
 
-/// The hashes of one place in the order of recording, and how many were asked for.
+/// The hashes of one place in the order of recording, and how many have been compared.
 #[derive(Debug, Default)]
 struct Hashes {
     hashes: Vec<u64>,
     asked: AtomicUsize,
 }
 
-/// The hashes of a run. Never grows: places that are not in it are not counted.
+/// The hashes of a run. Never grows: other places are not counted.
 #[derive(Debug, Default)]
 pub(crate) struct Baseline {
     places: HashMap<Place, Hashes>,

@@ -17,8 +17,8 @@ pub(super) mod sealed {
     pub trait Number: Sized + Copy {
         fn as_f64(self) -> f64;
 
-        /// Takes what it can of a block with wider instructions; the first word has the
-        /// even number `word`. Returns the elements taken, a multiple of eight and of two words.
+        /// Processes as much of a block as possible with wider instructions. The number of the first word
+        /// is `word`, which is even. Returns the number of elements, a multiple of eight and of two words.
         fn simd_prefix(
             width: Width,
             data: &[Self],
@@ -55,7 +55,7 @@ macro_rules! elements {
     )*};
 }
 
-/// The compiler makes of the portable code what integers need.
+/// For integers the compiler vectorizes the portable code well enough.
 fn none<T>(_: Width, _: &[T], _: u64, _: &mut [u64; 2], _: &mut Pass) -> usize {
     0
 }
@@ -70,7 +70,6 @@ compile_error!(
     "the hash is defined over little-endian bytes; elements would have to be swapped here"
 );
 
-/// The bytes of the elements, in order.
 pub(crate) fn bytes<T: Element>(elements: &[T]) -> &[u8] {
     // SAFETY: elements are plain numbers without padding (the trait is sealed), so all their
     // bytes are initialised; the length is that of the slice, in bytes.

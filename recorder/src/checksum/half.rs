@@ -43,9 +43,9 @@ macro_rules! halves {
 }
 
 halves! {
-    /// IEEE 754 binary16, by its bits.
+    /// Bits of an IEEE 754 binary16.
     F16 "f16" widen_f16;
-    /// The upper half of an f32, by its bits.
+    /// Upper half of the bits of an f32.
     Bf16 "bf16" |bits: u16| f32::from_bits(u32::from(bits) << 16);
 }
 
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::fingerprint;
 
-    /// The definition: sign, exponent, fraction.
+    /// By the definition: sign, exponent, fraction.
     fn slow_f16(bits: u16) -> f64 {
         let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
         let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));

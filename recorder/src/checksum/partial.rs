@@ -110,7 +110,7 @@ mod tests {
     use crate::fingerprint;
     use proptest::prelude::*;
 
-    /// Block by block, in the obvious way.
+    /// A straightforward implementation, block by block.
     fn partials(data: &[f32]) -> Vec<Partial> {
         let each = BLOCK_BYTES / 4;
         let of_block = |(nth, block): (usize, &[f32])| {

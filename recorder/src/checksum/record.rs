@@ -81,7 +81,6 @@ impl Recorder {
     }
 }
 
-/// Data that can be fingerprinted.
 trait Source {
     const DTYPE: &'static str;
     fn shape(&self) -> &[usize];
@@ -126,7 +125,7 @@ impl<T: Element> Source for Strided<'_, T> {
     }
 }
 
-/// All of a row but its time and place.
+/// Everything in a row except its time and place.
 pub(super) struct Print {
     name: Name,
     position: Option<u64>,
@@ -136,9 +135,8 @@ pub(super) struct Print {
     sampled: usize,
 }
 
-/// Values in a record.
 const SAMPLES_EACH: usize = 6;
-/// A checksum, its counts, moments and origin, and samples.
+/// Checksum, counts, moments, origin, and samples.
 const MAX_RECORDS: usize = 4 + MAX_SAMPLES.div_ceil(SAMPLES_EACH);
 
 pub(super) struct Group {
@@ -306,7 +304,7 @@ fn moments(print: &Fingerprint) -> Record {
     }
 }
 
-/// A text on the stack: most shapes are short, and an allocation is saved.
+/// A text on the stack, because most shapes are short: saves an allocation.
 struct Short {
     bytes: [u8; 64],
     used: usize,
@@ -335,7 +333,7 @@ fn write_shape(shape: &[usize], out: &mut impl std::fmt::Write) -> std::fmt::Res
     }
 }
 
-/// `[4, 64]` as `4x64`; no dimension: `scalar`.
+/// `[4, 64]` as `4x64`; `scalar` without dimensions.
 fn shape_name(shape: &[usize]) -> Name {
     let mut short = Short {
         bytes: [0; 64],

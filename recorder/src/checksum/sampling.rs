@@ -7,10 +7,9 @@ use super::baseline::Baseline;
 use super::mix::{K, mix};
 use crate::names::Name;
 
-/// Values of one tensor at most; columns `sample_0` to `sample_15`.
+/// Limit on values per tensor: columns `sample_0` to `sample_15`.
 pub(crate) const MAX_SAMPLES: usize = 16;
 
-/// The builder's settings.
 #[derive(Debug)]
 pub(crate) struct Sampling {
     /// Period N: every Nth call of a name is recorded, from the first on.
@@ -44,9 +43,8 @@ impl Sampling {
     }
 }
 
-/// Place of sample `nth` among `elements`, at least one: the same in every run. A small
-/// tensor is kept from its start; of a larger one `floor(mix((nth+1)*K) * elements / 2^64)`, with `K`
-/// and `mix` of the hash.
+/// Index of sample `nth` among `elements`, at least one: the same in every run. Small tensors are kept from their
+/// start; for larger ones it is `floor(mix((nth+1)*K) * elements / 2^64)`, with `K` and `mix` of the hash.
 pub(crate) fn place(nth: usize, elements: u64) -> Option<u64> {
     if elements <= MAX_SAMPLES as u64 {
         return Some(nth as u64).filter(|nth| *nth < elements);

@@ -43,8 +43,8 @@ impl Width {
 
 macro_rules! floats {
     ($($float:ident)*) => {$(
-        /// Takes what it can of a block whose first word has the even number `word`, and returns
-        /// the elements taken, a multiple of eight and of two words.
+        /// Processes as much of a block as possible. The number of the first word is `word`, which is even.
+        /// Returns the number of elements, a multiple of eight and of two words.
         #[cfg(target_arch = "x86_64")]
         pub(super) fn $float(
             width: Width,
@@ -65,7 +65,7 @@ macro_rules! floats {
             }
         }
 
-        /// Takes nothing: this processor has the portable code only.
+        /// Processes nothing: there is only portable code for this processor.
         #[cfg(not(target_arch = "x86_64"))]
         pub(super) fn $float(
             _: Width,

@@ -2,7 +2,7 @@
 
 use super::Element;
 
-/// Partial sums side by side, so that the processor adds several at once.
+/// Number of independent partial sums, so that the processor adds several at once.
 const LANES: usize = 8;
 
 /// Counts and moments of the elements. Moments are `None` when no element is finite, or when they
@@ -28,13 +28,13 @@ pub struct Statistics {
     pub l2: Option<f64>,
 }
 
-/// Blocks of 8 KiB in the longest slice: fewer than two to the power of this.
+/// The longest slice has fewer than two to the power of this blocks of 8 KiB.
 const LEVELS: usize = 51;
 
 pub struct Pass {
     elements: u64,
-    /// Number of blocks that have ended; for each bit set in it, `levels` has the sums (and those of
-    /// squares) of that many neighbouring blocks.
+    /// Number of finished blocks. For each bit set in it, `levels` has the sums (and sums of squares) of that
+    /// many neighbouring blocks.
     blocks: u64,
     levels: [[f64; 2]; LEVELS],
     nan: [u64; LANES],
@@ -102,12 +102,11 @@ impl Pass {
         (self.sum, self.squares) = ([0.0; LANES], [0.0; LANES]);
     }
 
-    /// Sum and sum of squares of the block so far.
     pub(super) fn block_sums(&self) -> [f64; 2] {
         [tree(self.sum), tree(self.squares)]
     }
 
-    /// Gives the parts that are no sums of floats: counts of NaN, infinite and zero elements, least and largest.
+    /// The parts that are not sums of floats: counts of NaN, infinite and zero elements, minimum and maximum.
     pub(super) fn exact(&self) -> ([u64; 3], [f64; 2]) {
         let counts = [&self.nan, &self.inf, &self.zero].map(|lanes| lanes.iter().sum());
         let min = self.min.iter().copied().fold(f64::INFINITY, f64::min);
@@ -171,12 +170,12 @@ pub(super) fn statistics(
     }
 }
 
-/// Neighbours first, then pairs of them.
+/// Adds neighbours first, then pairs of them.
 fn tree([a, b, c, d, e, f, g, h]: [f64; LANES]) -> f64 {
     ((a + b) + (c + d)) + ((e + f) + (g + h))
 }
 
-/// Side by side: `[sum, sum of squares]` of earlier and of later elements.
+/// Adds `[sum, sum of squares]` of earlier and of later elements.
 pub(super) fn added(earlier: [f64; 2], later: [f64; 2]) -> [f64; 2] {
     [earlier[0] + later[0], earlier[1] + later[1]]
 }

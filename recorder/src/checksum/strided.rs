@@ -84,7 +84,6 @@ impl<'a, T: Element> Strided<'a, T> {
         reader.end::<T>()
     }
 
-    /// Offset of element number `at`.
     pub(super) fn place(&self, mut at: usize) -> usize {
         let mut place = 0;
         for (length, stride) in self.shape.iter().zip(self.strides).rev() {

@@ -1,7 +1,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The formula of the module's text, word for word.
+/// The formula in the module's documentation, implemented literally.
 fn slow_hash(bytes: &[u8]) -> u64 {
     let mut sums = [0u64; 2];
     for (i, chunk) in bytes.chunks(8).enumerate() {
@@ -68,7 +68,7 @@ proptest! {
     }
 }
 
-/// Floats by their bits: all kinds, with what sums and extremes stumble over among them.
+/// Random bits, mixed with values that are difficult for sums and extremes.
 fn floats<T: Copy + std::fmt::Debug + 'static>(
     any: BoxedStrategy<T>,
     odd: &'static [T],
@@ -78,7 +78,7 @@ fn floats<T: Copy + std::fmt::Debug + 'static>(
     prop_oneof![prop::collection::vec(some, 0..5_000), only_odd]
 }
 
-/// Everything a fingerprint holds, to the bit: -0.0 is not 0.0 here.
+/// All parts of a fingerprint as bits: -0.0 differs from 0.0.
 fn bits(print: &Fingerprint) -> impl PartialEq + std::fmt::Debug + use<> {
     let of = &print.statistics;
     let moments = [of.min, of.max, of.absmax, of.mean, of.l2];
@@ -116,7 +116,7 @@ proptest! {
     }
 }
 
-/// Lengths around the edges of groups and blocks; of each zero the first in its lane counts.
+/// Lengths around the sizes of groups and blocks. Of equal zeros, the first in its lane counts.
 #[test]
 fn every_width_gives_the_same_at_edges() {
     let block = BLOCK_BYTES / size_of::<f32>();
@@ -139,8 +139,8 @@ fn every_width_gives_the_same_at_edges() {
     }
 }
 
-/// Recordings hold such fingerprints. Of all these bits only the last ones of `l2` are not what they were when
-/// sums ran through the whole tensor.
+/// Recordings contain these fingerprints. Only the last bits of `l2` have changed since sums ran through the whole
+/// tensor.
 #[test]
 fn a_fingerprint_of_old_is_given_again() {
     let print = fingerprint(&random(10_007, 42));

@@ -13,7 +13,7 @@ use crate::sync_mode::SyncMode;
 use trueno_format::record::kind;
 use trueno_format::schema::TableId;
 
-/// End of a brick, for the work that it launched.
+/// What the rows of a brick's device work need from the brick.
 #[derive(Clone, Copy)]
 pub(crate) struct Launched {
     start: u64,
@@ -32,7 +32,6 @@ impl Launched {
 }
 
 impl DeviceWork {
-    /// A brick names a stream: a mark before its work.
     fn open_stream(&self, brick: SpanId, stream: u32) {
         let named = |streams: &Vec<(u32, Option<u64>)>| streams.iter().any(|(of, _)| *of == stream);
         if brick.is_none() || self.pending().open.get(&brick.get()).is_some_and(named) {
@@ -51,7 +50,6 @@ impl DeviceWork {
         }
     }
 
-    /// A brick will launch no more: marks behind its work.
     fn close_streams(&self, brick: SpanId, launched: Launched) {
         let Some(streams) = self.pending().open.remove(&brick.get()) else {
             return;
@@ -82,7 +80,7 @@ impl DeviceWork {
 }
 
 impl Recorder {
-    /// A failure is reported in the run; the program goes on.
+    /// A failure is reported in the run, and the program continues.
     fn device_wait(&self, device: &DeviceWork) {
         let _ = device.synchronize();
     }

@@ -6,13 +6,13 @@ use crate::clock::Clock;
 use crate::mailbox::Request;
 use trueno_format::timeline::ClockReading;
 
-/// The clocks of host and device are read together at most this often.
+/// Minimum interval between readings of the clocks of host and device.
 const PAIR_EVERY_NS: f64 = 1e8;
-/// Readings of a device's clock of which the tightest is kept.
+/// Number of readings of a device's clock, of which the tightest is kept.
 const READINGS: usize = 3;
 
 impl DeviceWork {
-    /// Reads the clocks of host and device together, if it is time; the device's may have none.
+    /// Reads the clocks of host and device together if it is time. The device may have no clock.
     pub(super) fn read_clocks(&self, now: bool) {
         let host = self.shared.clock.read_pair();
         let nominal = self.ticks_per_ns(host);

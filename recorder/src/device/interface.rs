@@ -13,32 +13,32 @@ pub trait Device: Send + Sync {
     /// Column `device`.
     fn number(&self) -> u32;
 
-    /// For people, such as `NVIDIA H100`; kept among the values of `run.json` as `device.<number>`.
+    /// A human-readable name such as `NVIDIA H100`. Stored among the values of `run.json` as `device.<number>`.
     fn name(&self) -> String;
 
     /// Waits until all work submitted by any thread has ended.
     ///
     /// # Errors
-    /// In words. Work that waited for this is then not measurable.
+    /// A message. Work that waited for this then has no measured times.
     fn synchronize(&self) -> Result<(), String>;
 
-    /// The clock that marks are stamped with, now, in nanoseconds from any origin; `None`: it
-    /// cannot be read. Read beside the host's clock, it places device work on the run's timeline.
+    /// The current time of the clock that stamps marks, in nanoseconds from any origin; `None` if it cannot be
+    /// read. Read together with the host's clock, it places device work on the run's timeline.
     fn clock_ns(&self) -> Option<u64>;
 
-    /// Puts a mark behind the work submitted to `stream` so far; a number that names it.
+    /// Puts a mark behind the work submitted to `stream` so far. Returns a number that identifies the mark.
     fn mark(&self, stream: u32) -> Option<u64>;
 
-    /// Time at which the stream reached a mark, on the clock of [`Device::clock_ns`]; `None`: not yet.
+    /// When the stream reached a mark, on the clock of [`Device::clock_ns`]; `None` if it has not yet.
     fn time_ns(&self, mark: u64) -> Option<u64>;
 
-    /// The recorder will not ask for this mark again. Called once for each.
+    /// The recorder no longer needs this mark. Called once for each mark.
     fn release(&self, mark: u64) {
         let _ = mark;
     }
 
-    /// Gives further values for `run.json`, as `device.<number>.<key>`: such as where its
-    /// times come from and how exact they are. Asked once, at the end of the run.
+    /// Returns further values for `run.json`, stored as `device.<number>.<key>`: for example, where its times
+    /// come from and how exact they are. Called once, at the end of the run.
     fn facts(&self) -> Vec<(&'static str, String)> {
         Vec::new()
     }

@@ -20,10 +20,10 @@ use trueno_format::{Launch, PtxHash};
 
 const NOT_ASKED: &str = "the recorder has no such device, or its sync mode is none";
 
-/// The common part of both guards: a piece of work that is being given to a stream.
+/// The common part of both guards: work that is being submitted to a stream.
 struct OpenPiece<'r> {
     recorder: &'r Recorder,
-    /// `None`: it is not recorded.
+    /// `None` if it is not recorded.
     piece: Option<Piece>,
     device: u32,
     id: SpanId,
@@ -83,8 +83,8 @@ impl<'r> OpenPiece<'r> {
         }
     }
 
-    /// The recorder's device, if that is where the work goes: also after the end of the run, which may have come
-    /// since a mark was put.
+    /// The recorder's device, if it is the target of the work. Also after the end of the run, which may have
+    /// come since a mark was put.
     fn work(&self) -> Option<&'r super::DeviceWork> {
         let marked = self.piece.is_some_and(|piece| piece.marks.before.is_some());
         if !marked && !self.recorder.tables_at_end().has_device() {
@@ -118,7 +118,6 @@ impl<'r> OpenPiece<'r> {
         }
     }
 
-    /// Takes the piece: the guard is open no more.
     fn take(&mut self) -> Option<Piece> {
         let piece = self.piece.take()?;
         let open = &self.recorder.shared().counts.open_on_device;

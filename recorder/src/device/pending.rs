@@ -8,22 +8,20 @@ use crate::row_details::Work;
 use trueno_format::Launch;
 use trueno_format::schema::TableId;
 
-/// Pieces of work that may wait for their times. Beyond, the oldest are given up, and counted.
+/// Limit on work that waits for its times. Beyond it, the oldest is given up and counted.
 pub(super) const MAX_PENDING: usize = 1 << 14;
-/// New pieces after which those whose times are there already are taken out.
+/// After this many new pieces, those whose times are available are removed.
 pub(super) const HARVEST: usize = 1 << 10;
 
-/// Kind of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum What {
-    /// All that one brick gave to one stream.
+    /// All work of one brick on one stream.
     Brick,
     /// One launch.
     Kernel { launch: Launch, work: Work },
-    /// One copy or fill.
     Transfer {
         bytes: u64,
-        /// Kinds of memory, from and to; 0: not given.
+        /// Kinds of source and destination memory; 0 if not given.
         memory: [u32; 2],
     },
 }
@@ -38,7 +36,6 @@ impl What {
     }
 }
 
-/// Work that was given to one stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub what: What,
@@ -59,14 +56,14 @@ pub(super) struct Piece {
     pub marks: Marks,
 }
 
-/// The marks before and behind a piece of work; without a device clock there may be none.
+/// The marks before and behind a piece of work; `None` if there is no device clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Marks {
     pub before: Option<u64>,
     pub behind: Option<u64>,
 }
 
-/// Streams that an open brick has named, with the mark before its work.
+/// Streams that an open brick has named, each with the mark before its work.
 pub(super) type OpenStreams = Vec<(u32, Option<u64>)>;
 
 #[derive(Default)]
@@ -85,7 +82,6 @@ pub(super) struct Pending {
     pub ended: bool,
 }
 
-/// Counts for the report of what went wrong.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub synchronized: u64,

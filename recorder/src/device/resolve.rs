@@ -9,15 +9,15 @@ use crate::sync_mode::SyncMode;
 use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 
-/// Ids in one record of [`kind::JOINS`].
+/// Maximum number of ids in one record of [`kind::JOINS`].
 const JOINS_A_RECORD: usize = 6;
 
 const FAILED: &str = "the device could not be synchronised";
 const BACKWARDS: &str = "the device's marks run backwards";
 
 impl DeviceWork {
-    /// Rows of work whose ends a wait has proved (`proven`: its end), or not. The ids of
-    /// those with times of their own.
+    /// Writes rows of work. `proven` is the end of a wait that proves that the work has ended. Returns the ids
+    /// of rows with their own times.
     pub(super) fn resolve(&self, pieces: VecDeque<Piece>, proven: Option<u64>) -> Vec<u64> {
         let mut ids = Vec::new();
         // Of launches and transfers the last of a stream stands for those before it.
@@ -53,7 +53,6 @@ impl DeviceWork {
         ids
     }
 
-    /// Rows of the oldest work that is done already.
     pub(super) fn harvest(&self) {
         // The clocks drift apart meanwhile.
         self.read_clocks(false);
@@ -89,7 +88,7 @@ impl DeviceWork {
         self.row(piece, When::Unknown(reason));
     }
 
-    /// Ticks of both marks; `None`: not reached, or there are none.
+    /// Ticks of both marks. `None` if they have not been reached or do not exist.
     fn stamps(&self, piece: Piece) -> Option<Result<(u64, u64), &'static str>> {
         let (before, behind) = (piece.marks.before?, piece.marks.behind?);
         let start = self.ask(|device| device.time_ns(before)).flatten()?;
@@ -111,7 +110,6 @@ impl DeviceWork {
         }
     }
 
-    /// Publishes a row of `kernels` or `transfers`; its id.
     fn row(&self, piece: Piece, when: When) -> Option<u64> {
         if matches!(when, When::Unknown(_)) {
             self.pending().counts.not_measurable += 1;
@@ -122,7 +120,7 @@ impl DeviceWork {
         .flatten()
     }
 
-    /// The wait `seq` of this thread could not end before the rows `ids` had ended.
+    /// Records that the wait `seq` of this thread could not end before the rows `ids`.
     pub(super) fn joins(&self, seq: u32, ids: &[u64]) {
         if !self.records(TableId::Edges) {
             return;

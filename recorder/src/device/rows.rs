@@ -5,19 +5,17 @@ use crate::lane::{Class, Lane};
 use crate::names::Name;
 use trueno_format::record::{Record, device_timing, extension, kind, pair, row_id};
 
-/// Knowledge of the times of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum When {
-    /// The device stamped both ends; ticks.
+    /// The device stamped both ends, in ticks.
     Stamped { start: u64, end: u64 },
-    /// The work lies between these ticks.
+    /// The work is somewhere between these ticks.
     Within { start: u64, end: u64 },
-    /// Nothing, for this reason; the row shows when it was launched.
+    /// Unknown, for this reason; the row shows when the work was launched.
     Unknown(&'static str),
 }
 
 impl Piece {
-    /// A row of `kernels` or `transfers`.
     fn records(&self, seq: u32, device: u32, when: When) -> Group {
         let (start, end, timing, reason) = match when {
             When::Stamped { start, end } => (start, end, device_timing::STAMPED, 0),
@@ -94,7 +92,6 @@ impl Piece {
     }
 }
 
-/// A primary record and its extensions.
 struct Group {
     all: [Record; 3],
     used: usize,
@@ -122,7 +119,6 @@ impl AsRef<[Record]> for Group {
     }
 }
 
-/// A row of `syncs`: the host waited for the whole device.
 pub(super) fn wait(seq: u32, device: u32, start: u64, end: u64) -> Record {
     Record {
         start,

@@ -7,14 +7,13 @@
 //! Ticks and not nanoseconds: so rows of a device and of the host go through the one function from ticks to the run's
 //! time. The readings are rows of `clock_pairs`.
 
-/// Largest difference of two clocks' rates: real ones differ by some 0.000_05.
+/// Limit on the difference of two clocks' rates. Real ones differ by about 0.000_05.
 const MAX_DRIFT: f64 = 0.001;
-/// A host clock ahead by more than this has seen a jump (a suspended machine), not drift.
+/// If the host clock is ahead by more than this, it has jumped (a suspended machine) instead of drifted.
 const STEP_NS: f64 = 1e6;
-/// Readings closer together than this say too little about the drift.
+/// Readings closer together than this determine the drift too imprecisely.
 const MIN_BASE_NS: u64 = 100_000_000;
 
-/// One moment on both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DevicePair {
     pub ticks: u64,
@@ -25,7 +24,7 @@ pub(super) struct DevicePair {
 struct Knot {
     device_ns: u64,
     ticks: u64,
-    /// Ticks a nanosecond of the device, from here on.
+    /// Ticks per nanosecond of the device, from here on.
     rate: f64,
 }
 
@@ -40,7 +39,7 @@ impl Knot {
 pub(super) struct DeviceTimeline {
     knots: Vec<Knot>,
     last: DevicePair,
-    /// Latest time converted so far: what was given out stays true.
+    /// Latest time converted so far: times that were returned stay valid.
     converted: u64,
 }
 
@@ -143,7 +142,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the clocks do, order is kept, and a time given out is given out again.
+        /// Whatever the clocks do, order is preserved, and the same time always converts to the same
+        /// result.
         #[test]
         fn order_is_kept(steps in prop::collection::vec((0u64..200_000_000, 0u64..200_000_000, 0u64..300_000_000), 1..30)) {
             let (mut ticks, mut device_ns) = (1_000_000_000u64, 5_000u64);

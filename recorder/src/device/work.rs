@@ -25,7 +25,6 @@ pub(crate) struct DeviceWork {
     pub(super) number: u32,
     mode: SyncMode,
     pub(super) shared: Arc<SessionState>,
-    /// A bit for every table that is recorded.
     tables: u32,
     /// The host's clocks some milliseconds before the run began.
     pub(super) earlier: ClockReading,
@@ -93,7 +92,7 @@ impl DeviceWork {
         self.tables & table.bit() != 0
     }
 
-    /// Never with a lock held or a lane borrowed: what a device does here is not ours.
+    /// Must not be called with a lock held or a lane borrowed, because the device's code is not ours.
     pub(super) fn ask<T>(&self, question: impl FnOnce(&dyn Device) -> T) -> Option<T> {
         let answer = catch_unwind(AssertUnwindSafe(|| question(&*self.device)));
         if answer.is_err() {
@@ -102,7 +101,6 @@ impl DeviceWork {
         answer.ok()
     }
 
-    /// A mark on a stream, where rows will be made of it.
     pub(super) fn mark(&self, table: TableId, stream: u32) -> Option<u64> {
         if !self.records(table) || self.pending().timeline.is_none() {
             return None;
@@ -132,7 +130,6 @@ impl DeviceWork {
         }
     }
 
-    /// Counts a piece that came after the last wait of the run.
     pub(super) fn too_late(&self, piece: Piece) {
         self.release(piece);
         self.shared.counts.late.fetch_add(1, Ordering::Relaxed);
@@ -227,7 +224,7 @@ impl DeviceWork {
         }
     }
 
-    /// Runs `work` on the calling thread's lane; `None`, and the row counted, where it has none.
+    /// Runs `work` on the calling thread's lane. `None` if it has none; the row is then counted as dropped.
     pub(super) fn on_lane<T>(
         &self,
         table: TableId,

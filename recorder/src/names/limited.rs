@@ -5,12 +5,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::Name;
 use crate::reentrancy::ReentrancyGuard;
 
-/// Bytes of one such text at most.
 pub(crate) const MAX_TEXT_BYTES: usize = 1 << 16;
-/// Bytes of all texts of one sort that a process interns, since they stay for its life.
+/// Limit on the size of all texts of one sort in a process, because they are never freed.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Texts of one sort: how many bytes were interned.
+/// Texts of one sort, limited in their total number of bytes.
 pub(crate) struct LimitedTexts(AtomicUsize);
 
 impl LimitedTexts {

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A thing that gets a number.
 pub(super) trait Key: Copy + PartialEq + 'static {
     fn hash(self) -> u64;
 }
@@ -14,13 +13,13 @@ struct Entry<K> {
     key: K,
 }
 
-/// Open addressing, power of two, at most half full, so that every probe ends.
+/// Open addressing with a power-of-two size, at most half full, so that every probe ends.
 pub(super) struct Table<K> {
     slots: Box<[OnceLock<Entry<K>>]>,
 }
 
-/// The table in use; replaced when it is half full. Old ones stay, since a
-/// reader may still be in them: together they are no larger than the newest.
+/// The current table; replaced when it is half full. Old tables stay, because a reader may still use them: together
+/// they are no larger than the current one.
 pub(super) struct Published<K>(AtomicPtr<Table<K>>);
 
 impl<K: Key> Published<K> {
@@ -71,7 +70,7 @@ impl<K: Key> Table<K> {
     }
 }
 
-/// All keys of one kind. Only under the lock.
+/// All keys of one kind. Access only under the lock.
 pub(super) struct Numbered<K: 'static> {
     keys: Vec<K>,
     to: &'static Published<K>,

@@ -12,25 +12,23 @@ use super::{Key, Name, SITES, interner};
 use trueno_format::live;
 use trueno_format::text::{SITE, Site};
 
-/// Sites that a thread finds by their address, more or less; others take some twenty times as long.
+/// About the number of sites that a thread can find by address. Other look-ups take about twenty times as long.
 const SLOTS: usize = 512;
-/// Slots that one may lie in.
 const PROBES: usize = 8;
 
-/// Filled once, and then never changed.
+/// Filled once and then never changed.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// Null: free. Stored last, so that a signal handler that records meets nothing half done.
+    /// Null if free. Stored last, so that a signal handler that records never sees a half-filled slot.
     place: *const Location<'static>,
     name: Name,
-    /// The name at that place.
     site: Name,
 }
 
-/// Sites that one thread has met. Zeros: none.
+/// Sites that a thread has used before. Zeroed memory is empty.
 pub(crate) struct MetSites([Slot; SLOTS]);
 
-/// First place that a site is looked for in. Where the compiler knows name and place, it knows this as well.
+/// First slot of a site. Constant if the compiler knows name and location.
 #[inline(always)]
 fn first_slot(name: Name, place: &Location<'_>) -> usize {
     (place.line().wrapping_add(name.number())) as usize % SLOTS
@@ -70,12 +68,11 @@ impl Slot {
 }
 
 impl Name {
-    /// The name at a place of the program, for a record that makes a row with file and line.
     pub(crate) fn at(self, place: &Location<'_>) -> Self {
         self.at_line(place.file(), place.line())
     }
 
-    /// As [`Name::at`], of a place that is told in words. A name that has a place keeps it.
+    /// Like [`Name::at`], with the location as text. A name that has a location keeps it.
     pub(crate) fn at_line(self, file: &str, line: u32) -> Self {
         if self.number() & SITE != 0 {
             return self;

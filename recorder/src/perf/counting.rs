@@ -12,15 +12,13 @@ use crate::lock::lock;
 use crate::names::Name;
 use trueno_format::Source;
 
-/// Groups of a thread at most: hardware, software, two caches, FLOPs of three kinds.
+/// Maximum number of groups per thread: hardware, software, two caches, FLOPs of three kinds.
 const GROUPS: usize = 7;
-/// Rounds of the measurement of what it costs, and bricks in each.
 const ROUNDS: u32 = 5;
 const BRICKS: u32 = 100;
 
 pub(crate) type Readings = [Option<Reading>; GROUPS];
 
-/// Place of an event in a thread's readings.
 struct Place {
     /// Index into [`PerfShared::events`].
     event: usize,
@@ -31,15 +29,15 @@ struct Place {
     unit: u32,
 }
 
-/// The counters of one thread. They are closed when it is dropped.
+/// The counters of one thread. They are closed on drop.
 pub(crate) struct Counting {
     groups: Vec<Group>,
     places: Vec<Place>,
-    /// Bricks by sequence number, with what the counters said when they began.
+    /// Open bricks by sequence number, with the readings at their begin.
     open: Vec<(u32, Readings)>,
 }
 
-/// Opens what `wanted` lists on the calling thread; `refused` hears of what is not to be had.
+/// Opens the `wanted` events on the calling thread. Calls `refused` for those that are not available.
 fn open(wanted: &[(usize, PerfEvent)], mut refused: impl FnMut(usize, String)) -> Counting {
     let cpu = Cpu::here();
     let mut of: Vec<GroupOf> = Vec::new();
@@ -89,7 +87,7 @@ fn open(wanted: &[(usize, PerfEvent)], mut refused: impl FnMut(usize, String)) -
     counting
 }
 
-/// Asks for all events on the calling thread, and measures what they cost.
+/// Opens all events on the calling thread and measures their cost.
 pub(super) fn probe(events: &[PerfEvent]) -> PerfShared {
     let wanted: Vec<_> = events.iter().copied().enumerate().collect();
     let mut reasons = vec![None; events.len()];
@@ -102,7 +100,7 @@ pub(super) fn probe(events: &[PerfEvent]) -> PerfShared {
     shared
 }
 
-/// Of a begin and an end without their rows: the best of a few rounds.
+/// Cost of a begin and an end without their rows: the best of a few rounds.
 fn cost_ns(counting: &mut Counting) -> f64 {
     let round = |_| {
         let start = Instant::now();
@@ -117,7 +115,6 @@ fn cost_ns(counting: &mut Counting) -> f64 {
 }
 
 impl Counting {
-    /// Opens the counters of the calling thread.
     pub(crate) fn open(shared: &PerfShared) -> Self {
         let events = shared.events.iter().enumerate();
         let wanted: Vec<_> = events
@@ -129,7 +126,6 @@ impl Counting {
         })
     }
 
-    /// Reads all counters.
     pub(crate) fn read(&self) -> Readings {
         let mut readings = [None; GROUPS];
         for (reading, group) in readings.iter_mut().zip(&self.groups) {
@@ -138,14 +134,13 @@ impl Counting {
         readings
     }
 
-    /// Notes that brick `seq` begins, and reads the counters as late as can be.
     pub(crate) fn begin(&mut self, seq: u32) {
         self.open.reserve(1);
         let readings = self.read();
         self.open.push((seq, readings));
     }
 
-    /// Gives what was counted in brick `seq`, which ended with the readings `to`: names, values, units.
+    /// Returns the counts of brick `seq`, which ended with the readings `to`: names, values, units.
     pub(crate) fn end(
         &mut self,
         seq: u32,
@@ -175,7 +170,6 @@ impl Counting {
         }
     }
 
-    /// Gives the readings at the beginning of brick `seq`, which is open no more.
     pub(crate) fn close(&mut self, seq: u32) -> Option<Readings> {
         let at = self.open.iter().rposition(|(of, _)| *of == seq)?;
         Some(self.open.remove(at).1)

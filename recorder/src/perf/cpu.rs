@@ -28,7 +28,7 @@ const HARDWARE: u32 = 0;
 const SOFTWARE: u32 = 1;
 const RAW: u32 = 4;
 
-/// FLOPs are counted together or by precision, never both: whoever adds them up counts none twice.
+/// FLOPs are counted either together or by precision, so that adding them up never counts any twice.
 const BY_PRECISION: &str = "this CPU counts them by precision (hint: flops_f32, flops_f64)";
 
 const OF_ALL_CORES: &str = "this CPU counts them for all cores of a complex together";
@@ -44,7 +44,7 @@ pub struct Part {
     pub weight: u32,
 }
 
-/// An event by its number in the maker's list.
+/// An event by its number in the vendor's documentation.
 fn raw(umask: u64, number: u64, weight: u32) -> Part {
     Part {
         kind: RAW,
@@ -60,7 +60,7 @@ pub enum GroupOf {
     Hardware,
     /// Accesses and misses of one cache.
     Cache(u8),
-    /// By the kernel itself, never multiplexed.
+    /// Counted by the kernel itself, never multiplexed.
     Software,
     /// FLOPs of one kind.
     Flops(PerfEvent),
@@ -123,7 +123,6 @@ impl Cpu {
         })
     }
 
-    /// Requests to a cache, or those that it did not have.
     fn cache(&self, level: u8, is_miss: bool) -> Result<Part, String> {
         let (umask, number) = match (self.vendor.as_str(), self.family, level, is_miss) {
             ("GenuineIntel", 6, ..) if !self.is_known_intel() => (0, 0),
@@ -185,7 +184,7 @@ impl Cpu {
         }
     }
 
-    /// Broadwell to Granite Rapids, without CPUs that have two kinds of cores, and without Atoms.
+    /// Broadwell to Granite Rapids, except hybrid CPUs and Atoms.
     fn is_known_intel(&self) -> bool {
         matches!(
             self.model,

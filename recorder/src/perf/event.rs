@@ -8,21 +8,22 @@ pub enum PerfEvent {
     Cycles,
     /// Instructions retired.
     Instructions,
-    /// Requests to the L2 cache, where the CPU counts them (Intel from Broadwell on, prefetches included; AMD Zen).
+    /// Requests to the L2 cache, if the CPU counts them (Intel from Broadwell on, including prefetches; AMD
+    /// Zen).
     L2Accesses,
-    /// Those that L2 did not have.
+    /// Misses of the L2 cache.
     L2Misses,
-    /// Requests to the L3 cache, where a core counts its own (Intel from Broadwell on).
+    /// Requests to the L3 cache, if each core counts its own (Intel from Broadwell on).
     L3Accesses,
-    /// Those that L3 did not have.
+    /// Misses of the L3 cache.
     L3Misses,
-    /// Floating-point operations of all precisions, where the CPU counts them together (AMD Zen).
+    /// Floating-point operations of all precisions, if the CPU counts them together (AMD Zen).
     Flops,
-    /// Floating-point operations in single precision, where the CPU counts them (Intel from Broadwell on, Zen 1).
+    /// Floating-point operations in single precision, if the CPU counts them (Intel from Broadwell on, Zen 1).
     FlopsF32,
-    /// Floating-point operations in double precision, as above.
+    /// Floating-point operations in double precision, likewise.
     FlopsF64,
-    /// Time on a CPU, in nanoseconds: less than the brick's duration where the thread had to wait for one.
+    /// Time on a CPU, in nanoseconds: less than the brick's duration if the thread had to wait for one.
     TaskClock,
     /// Page faults.
     PageFaults,

@@ -43,11 +43,11 @@ impl Reading {
 /// Count between two readings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Counted {
-    /// By a counter that ran all the time.
+    /// The counter ran all the time.
     Exactly(f64),
-    /// By one that was shared with other groups: counts × time enabled / time running.
+    /// The counter was shared with other groups: counts × time enabled / time running.
     Scaled(f64),
-    /// Not counted: the group was never on a counter.
+    /// Not counted, because the group was never on a counter.
     Not,
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use super::cpu::Part;
 use super::group::{MAX, READ_FORMAT, Reading, WORDS};
 
-/// `struct perf_event_attr` in its first version, which every kernel takes.
+/// The first version of `struct perf_event_attr`, which every kernel accepts.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -22,24 +22,22 @@ struct Attributes {
     config1: u64,
 }
 
-/// Not inherited by threads; neither the kernel nor a hypervisor counts, which needs no privilege up to
-/// `perf_event_paranoid` 2.
+/// Excludes the kernel and the hypervisor, which needs no privilege up to `perf_event_paranoid` 2. Threads do not
+/// inherit the event.
 const EXCLUDE_KERNEL_AND_HYPERVISOR: u64 = 1 << 5 | 1 << 6;
 const CLOSE_ON_EXEC: u64 = 1 << 3;
-/// Does not count before it is told to.
+/// Does not count until it is enabled.
 const DISABLED: u64 = 1;
-/// `PERF_EVENT_IOC_ENABLE`.
 const ENABLE: libc::c_ulong = 0x2400;
 
-/// Descriptors that are open, plus one; 0: free. A forked child closes them all: they count its parent.
+/// Open descriptors, plus one; 0 if free. A forked child closes them all, because they count its parent.
 static OPEN: [AtomicI32; 4096] = [const { AtomicI32::new(0) }; 4096];
-/// Number of forks between the first process and this one; a descriptor of another number is not ours to close.
+/// Number of forks between the first process and this one. Descriptors with another number are not ours to close.
 static FORKS: AtomicU32 = AtomicU32::new(0);
 
-/// No leader: the event is one.
+/// No group leader: the event is one itself.
 const NONE: i32 = -1;
 
-/// One event of the calling thread.
 struct Event {
     descriptor: i32,
     slot: usize,
@@ -172,7 +170,6 @@ fn paranoid() -> Option<i32> {
     text.trim().parse().ok()
 }
 
-/// An error of `perf_event_open` in words.
 fn reason(error: &io::Error, paranoid: Option<i32>) -> String {
     let refused = |name: &str| match paranoid {
         Some(level) if level > 2 => format!(

@@ -10,7 +10,6 @@ use trueno_format::run_json;
 #[cfg(not(feature = "perf"))]
 const NOT_BUILT_IN: &str = "not built in (hint: trueno-recorder's feature `perf`)";
 
-/// One event that was asked for.
 pub(crate) struct EventStatus {
     pub event: PerfEvent,
     /// Reason why nothing of it is counted.
@@ -22,7 +21,6 @@ pub(crate) struct EventStatus {
     pub not_counted: AtomicU64,
 }
 
-/// All events of a recorder.
 pub(crate) struct PerfShared {
     pub events: Vec<EventStatus>,
     pub cost_ns_per_brick: OnceLock<f64>,

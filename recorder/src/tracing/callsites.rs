@@ -9,7 +9,6 @@ use tracing_core::callsite::Identifier;
 use crate::names::Name;
 use trueno_format::BrickId;
 
-/// Names by callsite, and whether they spell a known brick.
 #[derive(Debug, Default)]
 pub(super) struct Callsites(RwLock<HashMap<Identifier, (Name, bool)>>);
 

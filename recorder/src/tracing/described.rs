@@ -6,7 +6,6 @@ use crate::owned_span::OwnedSpan;
 use crate::span_id::SpanId;
 use trueno_format::record::kind;
 
-/// Data of a span, for one recorder.
 pub(super) struct Described {
     /// Number of the recorder.
     pub recorder: u64,
@@ -20,7 +19,6 @@ pub(super) struct Described {
     pub next: Option<Box<Described>>,
 }
 
-/// Kind and name of a row, as known when it opens.
 pub(super) struct Plan {
     pub name: Name,
     pub kind: u8,
@@ -52,7 +50,6 @@ impl Described {
         Plan { name, kind, number }
     }
 
-    /// The kind and number of an iteration or layer.
     fn scope(&self) -> Option<(u8, u64)> {
         let number = self.fields.number()?;
         match self.name.as_str() {

@@ -9,7 +9,6 @@ use tracing_core::span::Id;
 
 use crate::owned_span::OwnedSpan;
 
-/// One stay in a span.
 pub(super) struct Entered {
     /// Number of the recorder.
     pub recorder: u64,
@@ -33,7 +32,7 @@ impl Stays {
 }
 
 impl Drop for Stays {
-    /// The thread ends inside of spans: their rows end here, the innermost first.
+    /// The thread ends inside spans: their rows end here, the innermost first.
     fn drop(&mut self) {
         while let Some(stay) = self.0.pop() {
             drop(stay);
@@ -41,7 +40,7 @@ impl Drop for Stays {
     }
 }
 
-/// Runs `with` on this thread's list; `None` where the thread is ending.
+/// Runs `with` on this thread's list. `None` if the thread is ending.
 fn with_stays<T>(with: impl FnOnce(&mut Stays) -> T) -> Option<T> {
     let result = STAYS.try_with(|stays| {
         stays
@@ -52,18 +51,17 @@ fn with_stays<T>(with: impl FnOnce(&mut Stays) -> T) -> Option<T> {
     result.ok().flatten()
 }
 
-/// Returns whether the calling thread is inside that span.
 pub(super) fn is_inside(recorder: u64, span: &Id) -> bool {
     with_stays(|stays| stays.find(recorder, span).is_some()).unwrap_or(false)
 }
 
-/// The thread is now inside of it. Where it is ending, the row ends at once.
+/// The thread enters a span. If the thread is ending, the row ends at once.
 pub(super) fn push(stay: Entered) {
     let mut stay = Some(stay);
     with_stays(|stays| stays.0.extend(stay.take()));
 }
 
-/// The thread leaves a span, the innermost stay in it if there are several; in any order.
+/// The thread leaves a span: the innermost entry of it if there are several. Spans can be left in any order.
 pub(super) fn take(recorder: u64, span: &Id) -> Option<OwnedSpan> {
     let stay = with_stays(|stays| {
         let at = stays.find(recorder, span)?;

@@ -12,22 +12,18 @@ use crate::recorder::Recorder;
 use crate::row_details::{Labels, Work};
 use trueno_format::Source;
 
-/// Columns that declared numbers go to, as they stand in a row's work.
 const WORK: [&str; 4] = ["elements", "flops", "bytes_read", "bytes_written"];
-/// Fields of events with this prefix are counter readings.
 const GAUGE: &str = "gauge.";
 
-/// The fields of a span.
 pub(super) struct Fields {
     pub work: Work,
     pub labels: Labels,
     /// The program's own choice, whatever the name.
     pub brick: Option<bool>,
-    /// Field `number`.
     number: Option<u64>,
-    /// The first other whole number.
+    /// The first integer with another name.
     first: Option<u64>,
-    /// Fields without a column; `None`: the recorder keeps none.
+    /// Fields without a column. `None` if attributes are not recorded.
     attributes: Option<Vec<(Name, StoredValue)>>,
 }
 
@@ -87,7 +83,7 @@ impl Fields {
         }
     }
 
-    /// A number of one of the work columns, or one that may be an iteration's.
+    /// A number for one of the work columns, or possibly an iteration's number.
     fn whole(&mut self, field: &Field, value: u64) {
         match WORK.iter().position(|name| *name == field.name()) {
             Some(at) => self.work.set(at, value),
@@ -96,7 +92,6 @@ impl Fields {
         }
     }
 
-    /// A whole number of any width.
     fn wide<T: TryInto<u64> + TryInto<i64> + Copy + fmt::Display>(
         &mut self,
         field: &Field,
@@ -144,7 +139,7 @@ impl Visit for Fields {
         self.wide(field, value);
     }
 
-    /// FLOPs are often computed as such.
+    /// FLOPs are often computed as floats.
     fn record_f64(&mut self, field: &Field, value: f64) {
         let fits = value >= 0.0 && value < u64::MAX as f64;
         match WORK.contains(&field.name()) {
@@ -165,7 +160,7 @@ impl Visit for Fields {
         self.text(field, value);
     }
 
-    /// Only what is kept is shown: that may cost anything.
+    /// Only formats what is stored, because formatting can be arbitrarily expensive.
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let is_known = matches!(field.name(), "backend" | "category" | "kind");
         if is_known || self.attributes.is_some() {
@@ -174,7 +169,7 @@ impl Visit for Fields {
     }
 }
 
-/// A value as it shows itself: to the end, or until it is longer than any text that is kept.
+/// Formats a value, up to the limit on stored texts.
 fn shown(value: &dyn Debug) -> String {
     struct Shown(String);
 
@@ -195,19 +190,17 @@ fn shown(value: &dyn Debug) -> String {
     shown.0
 }
 
-/// Returns whether an event holds readings.
 pub(super) fn has_gauge(metadata: &Metadata<'_>) -> bool {
     let mut fields = metadata.fields().iter();
     fields.any(|field: field::Field| field.name().starts_with(GAUGE))
 }
 
-/// Returns whether an event says anything but readings.
 pub(super) fn has_words(metadata: &Metadata<'_>) -> bool {
     let mut fields = metadata.fields().iter();
     fields.any(|field: field::Field| !field.name().starts_with(GAUGE))
 }
 
-/// The message of an event, and its other fields but readings.
+/// The message of an event, and its other fields except readings.
 #[derive(Default)]
 pub(super) struct Words {
     pub message: Option<String>,
@@ -255,7 +248,6 @@ impl Visit for Words {
     }
 }
 
-/// Records the readings of an event.
 pub(super) struct Gauges<'r>(pub &'r Recorder);
 
 impl Gauges<'_> {

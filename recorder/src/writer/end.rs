@@ -35,7 +35,7 @@ impl ThreadInfo {
 }
 
 impl Writer {
-    /// The rings have been read for the last time.
+    /// Call after the rings have been read for the last time.
     pub(super) fn end(&mut self) {
         self.shared.counts.stopped.store(true, Ordering::Release);
         let asked = self.ending.ticks.load(Ordering::Relaxed);
@@ -82,7 +82,7 @@ impl Writer {
         self.shared.live.remove();
     }
 
-    /// Rows of segments that are gone are lost: they were written, so nothing else would say so.
+    /// Counts rows of missing segments as lost. Nothing else would report them, because they had been written.
     fn look_for_segments(&mut self) {
         let folder = self.files.folder();
         let tables = self.tables.tables.iter();
@@ -97,7 +97,6 @@ impl Writer {
         }
     }
 
-    /// Brings counts, clock and facts of `run.json` up to date.
     pub(super) fn describe(&mut self) {
         self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
         self.run.recorder.own_time = self
@@ -146,7 +145,7 @@ impl Writer {
         }
     }
 
-    /// Rows that nobody will see: their guards are dropped after the end, or never.
+    /// Counts rows whose guards are dropped after the end or never.
     fn count_open(&mut self) {
         let open = OpenRows::count(&self.shared, lock(&self.ending.by).take());
         self.run.open = open.rows();
@@ -198,7 +197,7 @@ impl Writer {
         }
     }
 
-    /// One row of the writer's own, unless its table is left out.
+    /// Adds a row that the writer itself creates, unless its table is not recorded.
     fn add<R: TableRow>(&mut self, row: impl FnOnce(&mut dyn Texts) -> R) {
         if self.is_off(R::TABLE) {
             return;
@@ -213,7 +212,6 @@ impl Writer {
         self.run.recorder.tables_off.iter().any(|off| off == name)
     }
 
-    /// A row of `clock_pairs`, with the clock of a device.
     pub(super) fn keep_device_pair(&mut self, pair: ClockReading, device: u32, device_ns: u64) {
         let host_ns = self.rows.timeline.host_ns(pair);
         self.add(|_| run_facts::clock_pair(pair, host_ns, Some((device, device_ns))));
@@ -232,7 +230,7 @@ impl Writer {
         self.add(|texts| run_facts::signature(texts, id, text));
     }
 
-    /// Stores a source and its row, once for every pair of source and name.
+    /// Stores a source and its row, once for each pair of source and name.
     pub(super) fn keep_ptx(&mut self, hash: u64, name: &str, source: &str) {
         if !self.sources.insert((hash, name.to_owned())) {
             return;
@@ -248,7 +246,6 @@ impl Writer {
 }
 
 impl Tables {
-    /// Seals all segments.
     fn seal(&mut self, files: &mut RunFiles) {
         for number in 0..self.tables.len() {
             if self.failure.is_some() {

@@ -9,7 +9,6 @@ use trueno_format::waiting_rows::RowOrigin;
 
 use crate::thread_registry::{Arrival, ThreadInfo};
 
-/// A thread and the reader of its rings.
 pub(super) struct LaneReader {
     pub thread: Arc<ThreadInfo>,
     reader: RingReader,

@@ -33,13 +33,12 @@ use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
 use trueno_format::timeline::ClockReading;
 use trueno_format::timeline::Timeline;
 
-/// Distance of the two first readings of the clocks.
+/// Time between the first two readings of the clocks.
 const CALIBRATION: Duration = Duration::from_millis(3);
 
-/// The handle's side of a writer.
 pub(crate) struct Session {
     folder: Arc<Folder>,
-    /// The process that records; after a fork there are others.
+    /// The process that records; a fork is another one.
     process: u32,
     shared: Arc<SessionState>,
     ending: Arc<Ending>,
@@ -51,8 +50,8 @@ enum Running {
     Ended(Result<Summary, Error>),
 }
 
-/// Starts recording into an empty folder; `make` makes the recorder of tables that are on, state and
-/// session, before time 0.
+/// Starts recording into an empty folder. `make` creates the recorder from enabled tables, state and session,
+/// before time 0.
 pub(crate) fn start<T>(
     builder: &Builder,
     new_run: NewRun,
@@ -226,7 +225,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
 }
 
 impl Writer {
-    /// A fault of the writer must not become one of the program.
+    /// Catches panics, because a fault of the writer must not become one of the program.
     fn work_or_fail(&mut self) -> Option<Error> {
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.work()));
         if result.is_err() {
@@ -295,8 +294,8 @@ impl Session {
         result
     }
 
-    /// Forgets the writer thread: in a forked process it does not exist, and can neither be joined
-    /// nor detached.
+    /// Forgets the writer thread. In a forked process it does not exist, and can be neither joined nor
+    /// detached.
     fn forget(&mut self) {
         let running = self
             .running

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// Looks for a C compiler; says so where there is none.
+/// True if there is a C compiler. Prints a message if not.
 pub fn has_c_compiler() -> bool {
     let found = Command::new("cc").arg("--version").output().is_ok();
     if !found {
@@ -12,7 +12,7 @@ pub fn has_c_compiler() -> bool {
     found
 }
 
-/// Compiles a source of `fakes`; `libraries` come last.
+/// Compiles a source of `fakes`. `libraries` are the last arguments.
 pub fn compile(source: &str, options: &[&str], into: &Path, libraries: &[&str]) {
     let fakes = Path::new(env!("CARGO_MANIFEST_DIR")).join("fakes");
     let done = Command::new("cc")

@@ -12,15 +12,15 @@ pub use c::{compile, has_c_compiler};
 pub use made::{Change, Made, Value, full, full_of, sample};
 pub use read::{Cell, Table, journal, run_json, segments, table};
 
-/// A folder that is removed at the end, and a path for a run in it.
+/// A folder that is removed on drop, and a path for a run in it.
 pub fn folder() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("test.run");
     (folder, path)
 }
 
-/// Runs one test of this binary again, in a process of its own with no other; `prepare` tells the
-/// process apart and gives it what it needs.
+/// Runs one test of this binary again, alone in a child process. `prepare` marks the child and passes it what it
+/// needs.
 pub fn in_own_process(test: &str, prepare: impl FnOnce(&mut Command)) {
     let mut again = Command::new(std::env::current_exe().unwrap());
     again.args(["--exact", test, "--nocapture", "--test-threads=1"]);

@@ -25,7 +25,7 @@ pub enum Cell {
     T(String),
 }
 
-/// A table of a run, or what its sealed segments hold of it.
+/// A table of a run, or the content of its sealed segments.
 #[derive(Debug, Default)]
 pub struct Table {
     pub columns: HashMap<String, Vec<Cell>>,
@@ -38,7 +38,6 @@ impl Table {
         &self.columns[column][row]
     }
 
-    /// Integers of a column; null is `None`.
     pub fn numbers(&self, column: &str) -> Vec<Option<i128>> {
         let number = |cell: &Cell| match cell {
             Cell::U(value) => Some(i128::from(*value)),
@@ -62,7 +61,7 @@ impl Table {
             .map_or(Vec::new(), |cells| cells.iter().map(text).collect())
     }
 
-    /// The row whose name that is; there must be one.
+    /// Index of the row with that name, which must exist.
     pub fn named(&self, name: &str) -> usize {
         let found: Vec<usize> = (0..self.rows)
             .filter(|row| self.cell("name", *row) == &Cell::T(name.into()))
@@ -89,8 +88,8 @@ impl Table {
         }
     }
 
-    /// Batches of a segment that need not have a tail: its head, the dictionaries of the journal, and
-    /// what those lines say of its bytes.
+    /// Adds the batches of a segment that may lack its tail, using its head and the journal's lines with
+    /// dictionaries and byte ranges.
     pub fn add_batches<'l>(
         &mut self,
         table: &str,
@@ -160,7 +159,6 @@ fn cell(array: &ArrayRef, at: usize) -> Cell {
     }
 }
 
-/// Segments of a table that are sealed, in order.
 pub fn segments(run: &Path, table: &str) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(run.join(table)) else {
         return Vec::new();
@@ -174,7 +172,6 @@ pub fn segments(run: &Path, table: &str) -> Vec<PathBuf> {
     files
 }
 
-/// All sealed segments of a table.
 pub fn table(run: &Path, name: &str) -> Table {
     let mut table = Table::default();
     for segment in segments(run, name) {

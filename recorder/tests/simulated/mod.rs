@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use trueno_recorder::Device;
 
-/// Streams work through what is launched, one piece after the other.
+/// A device whose streams execute launches one after the other.
 #[derive(Default)]
 pub struct SimulatedDevice {
     pub has_clock: bool,
@@ -17,7 +17,7 @@ pub struct SimulatedDevice {
 #[derive(Default)]
 struct State {
     now_ns: u64,
-    /// Time at which each stream will have done all that was launched.
+    /// When each stream will have finished everything that was launched.
     free_at_ns: HashMap<u32, u64>,
     marks_ns: Vec<u64>,
     released: Vec<u64>,
@@ -43,7 +43,6 @@ impl SimulatedDevice {
         self.state.lock().unwrap()
     }
 
-    /// Gives work to a stream, which takes that long.
     pub fn launch(&self, stream: u32, work_ns: u64) {
         let mut state = self.state();
         let now = state.now_ns;
@@ -51,17 +50,14 @@ impl SimulatedDevice {
         *free_at = now.max(*free_at) + work_ns;
     }
 
-    /// Time passes on the device.
     pub fn pass(&self, ns: u64) {
         self.state().now_ns += ns;
     }
 
-    /// From now on the device cannot be synchronised.
     pub fn fail(&self, problem: Option<&str>) {
         self.state().failure = problem.map(str::to_owned);
     }
 
-    /// From now on synchronising panics.
     pub fn panic_from_now_on(&self) {
         self.state().panics = true;
     }
@@ -70,12 +66,11 @@ impl SimulatedDevice {
         self.state().synchronized
     }
 
-    /// Questions of any kind.
     pub fn calls(&self) -> u64 {
         self.state().calls
     }
 
-    /// Marks made, and marks given back.
+    /// Number of marks created, and the released marks.
     pub fn marks(&self) -> (usize, Vec<u64>) {
         let state = self.state();
         let mut released = state.released.clone();

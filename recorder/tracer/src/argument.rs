@@ -2,7 +2,6 @@
 
 use syscalls::Sysno;
 
-/// Place of the file that a call is about, by the number of the argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     None,
@@ -10,16 +9,14 @@ pub(crate) enum Target {
     Descriptor(usize),
 }
 
-/// Place of the number of bytes that a call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
     None,
-    /// In what it returns.
+    /// In the return value.
     Result,
     Argument(usize),
 }
 
-/// The file that a call is about.
 pub(crate) fn target(call: Sysno) -> Target {
     #[cfg(target_arch = "x86_64")]
     if matches!(
@@ -109,7 +106,7 @@ pub(crate) fn target(call: Sysno) -> Target {
     }
 }
 
-/// True of calls that move bytes from or to the file of their first argument, and return how many.
+/// True for calls that move bytes to or from the file of their first argument and return their number.
 fn moves(call: Sysno) -> bool {
     matches!(
         call,
@@ -134,7 +131,6 @@ fn moves(call: Sysno) -> bool {
     )
 }
 
-/// Bytes that a call is about: moved, or of memory mapped.
 pub(crate) fn bytes(call: Sysno) -> Bytes {
     match call {
         _ if moves(call) => Bytes::Result,
@@ -147,7 +143,7 @@ pub(crate) fn bytes(call: Sysno) -> Bytes {
     }
 }
 
-/// True of calls in which a thread does nothing but wait for others, for time, or for what is to come. (`man 2` of each.)
+/// True for calls in which a thread only waits for others, for time, or for events. (See `man 2` of each.)
 pub(crate) fn waits(call: Sysno, arguments: &[u64; 6]) -> bool {
     match call {
         Sysno::futex => {
@@ -190,8 +186,8 @@ pub(crate) fn waits(call: Sysno, arguments: &[u64; 6]) -> bool {
     }
 }
 
-/// True of calls that take what another thread, process or person gives, where it comes from a pipe, a socket, a
-/// terminal or an event: they wait until it is there.
+/// True for calls that take what another thread, process or person provides, if it comes from a pipe, a socket, a
+/// terminal or an event. They wait until it is there.
 pub(crate) fn takes(call: Sysno) -> bool {
     matches!(
         call,

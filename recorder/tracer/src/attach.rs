@@ -11,21 +11,18 @@ use crate::Error;
 use crate::ptrace::{self, Event, Waited};
 use crate::ticks::Ticks;
 
-/// A thread that waits for a disk stands late: the others do not wait longer for it.
+/// Limit on waiting for the other threads to stop. A thread that waits for a disk stops late.
 const MAX_STANDING: Duration = Duration::from_millis(50);
 
-/// What was attached to. All its threads stand, or will soon.
+/// A process that was attached to. All its threads are stopped, or will be soon.
 pub(crate) struct Attached {
-    /// Their first stops.
     pub stops: Vec<(pid_t, Event)>,
-    /// With their processes.
     pub threads: Vec<(pid_t, pid_t)>,
-    /// Processes that could not be.
     pub left_out: u64,
 }
 
-/// Stops all threads of a process and, unless it alone is recorded, of its children: none goes on before all stand, so
-/// that none does anything to another unseen.
+/// Stops all threads of a process and, depending on the selection, of its children. None continues before all are
+/// stopped, so that they cannot affect each other unseen.
 pub(crate) fn attach_to(process: pid_t, processes: &Selection) -> Result<Attached, Error> {
     let _ticks = Ticks::start();
     let mut all = Attached {
@@ -45,7 +42,6 @@ pub(crate) fn attach_to(process: pid_t, processes: &Selection) -> Result<Attache
 }
 
 impl Attached {
-    /// True: there were some.
     fn seize_new(
         &mut self,
         process: pid_t,
@@ -109,7 +105,7 @@ impl Attached {
     }
 }
 
-/// True of a thread that this process traces, and that has not ended.
+/// True for a thread that this process traces and that has not ended.
 pub(crate) fn is_ours(thread: pid_t) -> bool {
     let own = std::process::id().cast_signed();
     Status::of(thread).is_ok_and(|status| status.tracer == own && !status.has_ended())

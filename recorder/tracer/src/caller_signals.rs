@@ -7,7 +7,6 @@ use std::sync::OnceLock;
 
 #[derive(Clone, Copy)]
 struct CallerSignals {
-    /// A bit for each ignored signal.
     ignored: u64,
     blocked: libc::sigset_t,
 }
@@ -38,7 +37,6 @@ fn signals() -> impl Iterator<Item = c_int> {
     (1..=64).filter(|signal| !matches!(*signal, libc::SIGKILL | libc::SIGSTOP))
 }
 
-/// True if this process ignores the signal now.
 pub fn is_ignored(signal: c_int) -> bool {
     // SAFETY: an all-zero `sigaction` is a valid value of a plain C struct, and a null new action only asks.
     unsafe {
@@ -48,8 +46,8 @@ pub fn is_ignored(signal: c_int) -> bool {
     }
 }
 
-/// Ignores and blocks in this process what its caller did. For a child between fork and exec, which resets handlers by
-/// itself: makes system calls only.
+/// Restores the caller's ignored and blocked signals. For a child between fork and exec, which resets handlers
+/// itself: only makes system calls.
 pub fn restore() {
     let Some(caller) = CALLER.get() else { return };
     for signal in signals() {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use syscalls::Sysno;
 
-/// Classes of calls, each with what belongs to it.
 const CLASSES: [(&str, &[Sysno]); 5] = [
     ("file", FILE),
     ("network", NETWORK),
@@ -65,10 +64,9 @@ const PROCESS: &[Sysno] = &[
     #[cfg(target_arch = "x86_64")] Sysno::vfork,
 ];
 
-/// Calls that are recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calls {
-    /// `None`: all of them.
+    /// `None` for all calls.
     asked: Option<BTreeSet<Sysno>>,
     /// As the user wrote it.
     text: String,
@@ -82,11 +80,11 @@ impl Calls {
         }
     }
 
-    /// Calls of a list, such as `file,network,futex`: classes (`file`, `network`, `memory`, `process`, `ioctl`), names,
-    /// and each of them with `!` for all but these. `all`: all.
+    /// Parses a list such as `file,network,futex`: classes (`file`, `network`, `memory`, `process`, `ioctl`)
+    /// and names, or each of them with `!` for all except these. `all` stands for all calls.
     ///
     /// # Errors
-    /// A word is neither a class nor the name of a call of this machine; words with and without `!` are mixed.
+    /// A word is neither a class nor the name of a call on this machine; words with and without `!` are mixed.
     pub fn parse(text: &str) -> Result<Self, String> {
         let words: Vec<&str> = text.split(',').map(str::trim).collect();
         if words == ["all"] {
@@ -117,13 +115,11 @@ impl Calls {
         })
     }
 
-    /// Numbers of the calls. `None`: all.
     pub(crate) fn numbers(&self) -> Option<Vec<u32>> {
         let asked = self.asked.as_ref()?;
         Some(asked.iter().map(|call| call.id() as u32).collect())
     }
 
-    /// As the user asked for them.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -8,12 +8,13 @@ use libc::pid_t;
 use syscalls::Sysno;
 use trueno_format::run_writer::Text;
 
-/// Object that one thread or process gives through and another takes from. Descriptors of several processes may be of one.
+/// An object through which one thread or process passes data to another. Several processes can have descriptors of
+/// one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Object {
     /// A pipe without a name.
     Pipe(u64),
-    /// A pipe with a name: device and number.
+    /// A named pipe: device and number.
     Fifo(u64, u64),
     /// A socket: one of two ends.
     Socket(u64),
@@ -28,19 +29,17 @@ struct Open {
     object: Option<Object>,
 }
 
-/// Names of open files.
 #[derive(Default)]
 pub(crate) struct Descriptors {
-    /// Those asked for before. Used only while every call that changes a descriptor is seen.
+    /// Names that were read before. Only used while every call that changes a descriptor is traced.
     known: Option<HashMap<(pid_t, i32), Open>>,
-    /// The one asked for last, for another question about the same call.
+    /// The one read last, for another query about the same call.
     last: Option<((pid_t, i32), Open)>,
-    /// Threads of each process that is there.
     processes: HashMap<pid_t, u32>,
 }
 
 impl Descriptors {
-    /// Keeps what it has read, if every change is told to [`Descriptors::forget`].
+    /// With `sees_all_calls`, caches what it reads, and every change must be passed to [`Descriptors::forget`].
     pub(crate) fn new(sees_all_calls: bool) -> Self {
         Self {
             known: sees_all_calls.then(HashMap::new),
@@ -48,12 +47,10 @@ impl Descriptors {
         }
     }
 
-    /// A process has one thread more.
     pub(crate) fn thread_begins(&mut self, process: pid_t) {
         *self.processes.entry(process).or_default() += 1;
     }
 
-    /// A process has one thread less.
     pub(crate) fn thread_ends(&mut self, process: pid_t) {
         if let Some(threads) = self.processes.get_mut(&process) {
             *threads -= 1;
@@ -63,14 +60,14 @@ impl Descriptors {
         }
     }
 
-    /// All that the traced processes have open. `None`: it cannot be read.
+    /// Everything that the traced processes have open; `None` if it cannot be read.
     pub(crate) fn objects(&self) -> Option<HashSet<Object>> {
         let of_each = self.processes.keys().map(|process| objects(*process));
         let of_each = of_each.collect::<Option<Vec<_>>>()?;
         Some(of_each.into_iter().flatten().collect())
     }
 
-    /// The object that a descriptor has open, if others can give to it or take from it.
+    /// The object behind a descriptor, if others can give to it or take from it.
     pub(crate) fn object(&mut self, process: pid_t, descriptor: i32) -> Option<Object> {
         let place = (process, descriptor);
         let known = self.known.as_ref().and_then(|known| known.get(&place));
@@ -84,12 +81,11 @@ impl Descriptors {
         object(process, descriptor, &link.to_string_lossy())
     }
 
-    /// A call begins: what was asked for the one before may have changed.
+    /// A call begins: the result of the last query may be outdated.
     pub(crate) fn call_begins(&mut self) {
         self.last = None;
     }
 
-    /// The file behind a descriptor. `None`: there is none.
     pub(crate) fn name(
         &mut self,
         process: pid_t,
@@ -116,7 +112,6 @@ impl Descriptors {
         Some(open.name)
     }
 
-    /// Forgets what a call changes.
     pub(crate) fn forget(&mut self, process: pid_t, call: Sysno, arguments: &[u64; 6]) {
         let Some(known) = &mut self.known else { return };
         let changed = match call {
@@ -139,7 +134,6 @@ impl Descriptors {
     }
 }
 
-/// Objects that the descriptors of a process have open. `None`: they cannot be read.
 pub(crate) fn objects(process: pid_t) -> Option<HashSet<Object>> {
     let folder = format!("/proc/{process}/fd");
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
@@ -173,7 +167,7 @@ fn object(process: pid_t, descriptor: i32, link: &str) -> Option<Object> {
     }
 }
 
-/// A file's path; of what has none, its kind, without the number that differs from run to run.
+/// A file's path, or the kind of an object without a path, without the number that varies between runs.
 fn kind(link: &str) -> &str {
     if link.starts_with('/') {
         return link.trim_end_matches(" (deleted)");
@@ -185,7 +179,7 @@ fn kind(link: &str) -> &str {
     }
 }
 
-/// True of what is read only when somebody has given it.
+/// True for objects that are only readable after someone has written to them.
 pub(crate) fn is_given(name: &str) -> bool {
     let terminals = ["/dev/tty", "/dev/pts/", "/dev/console"];
     !name.starts_with('/') || terminals.iter().any(|path| name.starts_with(path))

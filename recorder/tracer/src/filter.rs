@@ -6,11 +6,11 @@ use libc::sock_filter;
 
 use crate::ptrace::NATIVE;
 
-/// Offsets in what the kernel shows to a filter.
+/// Offsets in the data that the kernel passes to a filter.
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// The program of the filter: it stops before calls of these numbers, and before those of another table.
+/// The filter's program: stops before calls with these numbers, and before those of another call table.
 pub(crate) fn program(numbers: &[u32]) -> Vec<sock_filter> {
     let stop = statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_TRACE);
     let mut program = vec![
@@ -30,7 +30,8 @@ pub(crate) fn program(numbers: &[u32]) -> Vec<sock_filter> {
     program
 }
 
-/// Puts this process, and all that it begins, behind the filter. It allocates nothing: called between fork and exec.
+/// Installs the filter for this process and its descendants. Does not allocate, because it runs between fork and
+/// exec.
 pub(crate) fn install(program: &[sock_filter]) -> io::Result<()> {
     let filter = libc::sock_fprog {
         len: program.len() as u16,
@@ -60,7 +61,6 @@ fn statement(code: u32, value: u32) -> sock_filter {
     }
 }
 
-/// Skips statements if the value is that one.
 fn equal(value: u32, skipped: u8) -> sock_filter {
     sock_filter {
         jt: skipped,
@@ -68,7 +68,6 @@ fn equal(value: u32, skipped: u8) -> sock_filter {
     }
 }
 
-/// Skips statements if the value is another one.
 fn unequal(value: u32, skipped: u8) -> sock_filter {
     sock_filter {
         jf: skipped,

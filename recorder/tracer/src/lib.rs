@@ -27,43 +27,35 @@ pub use rows::Counts;
 pub use start::check;
 pub use trace::{Part, Traced, Watch, attach, trace};
 
-/// Reason why a program was not traced, or not to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No program was given.
     #[error("no program given")]
     NoProgram,
-    /// The program did not begin.
     #[error("{}: cannot be started: {error}", program.display())]
     NotStarted {
-        /// Its name, as it was given.
+        /// Name as given by the user.
         program: OsString,
         error: io::Error,
     },
-    /// This system takes no filter of calls.
     #[error(
         "the system refused the filter (seccomp) that lets all other calls pass, and nothing was started: {0} (hint: \
          `--calls` without a list needs no filter, and stops the program at every call; a container that forbids \
          seccomp allows it with `--security-opt seccomp=unconfined`)"
     )]
     NoFilter(io::Error),
-    /// This system lets nobody trace.
     #[error(
         "programs cannot be traced here, and nothing was started: {0} (hint: is another tracer at work? A container \
          allows it with `--cap-add SYS_PTRACE`; see /proc/sys/kernel/yama/ptrace_scope)"
     )]
     Forbidden(io::Error),
-    /// The process cannot be attached to.
     #[error("process {process} cannot be traced: {error}")]
     NotAttached {
         process: libc::pid_t,
         error: io::Error,
     },
-    /// The system refused something while the program ran.
     #[error("tracing failed: {0}")]
     Trace(io::Error),
-    /// The run cannot be written.
     #[error(transparent)]
     Run(#[from] trueno_format::Error),
 }

@@ -5,12 +5,12 @@ use std::io;
 
 use libc::{c_void, iovec, pid_t};
 
-/// Longest text that is read: the longest path.
+/// Limit on texts that are read: the longest possible path.
 const MAX_TEXT_BYTES: usize = 4096;
-/// Bytes that are read at once: most paths are shorter.
+/// Size of the first read: most paths are shorter.
 const AT_ONCE: usize = 256;
 
-/// A text that ends with a zero. `None`: it cannot be read, is too long, or there is none.
+/// Reads a text that ends with a zero byte. `None` if it cannot be read, is too long, or the address is null.
 pub(crate) fn text(process: pid_t, address: u64) -> Option<String> {
     if address == 0 {
         return None;
@@ -35,29 +35,26 @@ pub(crate) fn text(process: pid_t, address: u64) -> Option<String> {
     None
 }
 
-/// A number of 64 bits. `None`: it cannot be read.
+/// Reads a 64-bit number. `None` if it cannot be read.
 pub(crate) fn number(process: pid_t, address: u64) -> Option<u64> {
     let mut bytes = [0; 8];
     let got = read(process, address, &mut bytes).ok()?;
     (got == bytes.len()).then(|| u64::from_ne_bytes(bytes))
 }
 
-/// Place of a byte of memory, for those who want to know if two are one.
+/// Identity of a byte of memory: equal for two addresses of the same byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// Of this memory alone.
     Own,
-    /// In a file, or memory without a name, that several can map.
+    /// In a file, or in anonymous memory that several processes can map.
     Shared {
-        /// Device of the file.
         device: u64,
         number: u64,
-        /// Distance from its begin.
         offset: u64,
     },
 }
 
-/// The place of an address. `None`: nothing is there, or it is not known.
+/// The place of an address. `None` if nothing is mapped there or it cannot be determined.
 pub(crate) fn place(process: pid_t, address: u64) -> Option<Place> {
     let text = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
     text.lines().find_map(|line| place_in(line, address))

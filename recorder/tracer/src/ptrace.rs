@@ -8,28 +8,22 @@ use libc::{c_int, c_long, c_uint, c_void, pid_t};
 
 use crate::order::SignalInfo;
 
-/// Reason for a stop of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// It is gone, with this exit code.
+    /// It has ended with this exit code.
     Exited(c_int),
-    /// A signal has ended it.
     Killed(c_int),
-    /// It stands before or behind a system call.
+    /// It is at the beginning or end of a system call.
     Call,
-    /// It stands before a system call that the filter asks for.
     Filtered,
-    /// It has begun another thread or process.
     Began,
-    /// It has become another program.
     Exec,
-    /// It is about to end.
     Ending,
-    /// It was stopped as a job is, by this signal, and stays so.
+    /// It was stopped by job control with this signal, and stays stopped.
     JobStop(c_int),
-    /// It has begun to be traced, or goes on after a job's stop.
+    /// Tracing has begun, or a job control stop has ended.
     Attached,
-    /// A signal is about to reach it.
+    /// A signal is about to be delivered.
     Signal(c_int),
 }
 
@@ -57,27 +51,24 @@ impl Event {
     }
 }
 
-/// Way in which a stopped thread goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resume {
     /// Until the filter or something else stops it.
     Run,
     /// Until the next beginning or end of a call.
     UntilCall,
-    /// As a stopped job.
+    /// Leaves it stopped by job control.
     Listen,
 }
 
-/// Result of a wait.
 pub(crate) enum Waited {
     Event(pid_t, Event),
-    /// No traced thread is left.
     NoneLeft,
-    /// `is_over` said so, before anything else happened.
+    /// `is_over` returned true before anything else happened.
     Over,
 }
 
-/// Waits for the next event of any traced thread; asks `is_over` whenever a signal interrupts.
+/// Waits for the next event of any traced thread. Calls `is_over` whenever a signal interrupts.
 pub(crate) fn wait(is_over: &dyn Fn() -> bool) -> io::Result<Waited> {
     loop {
         let mut status = 0;
@@ -98,7 +89,7 @@ pub(crate) fn wait(is_over: &dyn Fn() -> bool) -> io::Result<Waited> {
     }
 }
 
-/// Waits until a child, not traced yet, has stopped itself. False: it has ended.
+/// Waits until an untraced child has stopped itself. False if it has ended.
 pub(crate) fn wait_for_stop(child: pid_t) -> io::Result<bool> {
     loop {
         let mut status = 0;
@@ -113,7 +104,6 @@ pub(crate) fn wait_for_stop(child: pid_t) -> io::Result<bool> {
     }
 }
 
-/// Waits for the end of a child, traced or not.
 pub(crate) fn wait_for_end(child: pid_t) -> io::Result<()> {
     loop {
         let mut status = 0;
@@ -133,7 +123,6 @@ pub(crate) fn wait_for_end(child: pid_t) -> io::Result<()> {
     }
 }
 
-/// Options of every trace.
 const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACECLONE
     | libc::PTRACE_O_TRACEFORK
@@ -141,7 +130,7 @@ const OPTIONS: c_int = libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_TRACEEXIT;
 
-/// Begins to trace a process, and all that it begins. With a filter it dies with this process.
+/// Starts tracing a process and its descendants. With a filter, it is killed when this process dies.
 pub(crate) fn seize(process: pid_t, has_filter: bool) -> io::Result<()> {
     let options = if has_filter {
         OPTIONS | libc::PTRACE_O_TRACESECCOMP | libc::PTRACE_O_EXITKILL
@@ -152,20 +141,19 @@ pub(crate) fn seize(process: pid_t, has_filter: bool) -> io::Result<()> {
     check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, process, 0_usize, options as usize) })
 }
 
-/// Stops a traced thread soon, if it is there.
 pub(crate) fn interrupt(thread: pid_t) {
     // SAFETY: this request takes numbers.
     unsafe { libc::ptrace(libc::PTRACE_INTERRUPT, thread, 0_usize, 0_usize) };
 }
 
-/// Lets a stopped thread go for good, with a signal that was about to reach it. One that was stopped as a job stays so.
+/// Detaches from a stopped thread, and delivers a pending signal. A thread stopped by job control stays stopped.
 pub(crate) fn detach(thread: pid_t, signal: c_int) {
     // It may be gone meanwhile.
     // SAFETY: this request takes numbers.
     unsafe { libc::ptrace(libc::PTRACE_DETACH, thread, 0_usize, signal as usize) };
 }
 
-/// Lets a stopped thread go on; a thread that is gone meanwhile is no error.
+/// Resumes a stopped thread. It is no error if the thread has ended.
 pub(crate) fn resume(thread: pid_t, how: Resume, signal: c_int) -> io::Result<()> {
     let request: c_uint = match how {
         Resume::Run => libc::PTRACE_CONT,
@@ -179,7 +167,7 @@ pub(crate) fn resume(thread: pid_t, how: Resume, signal: c_int) -> io::Result<()
     }
 }
 
-/// Number of the thread or process that was begun, or of the thread before it became another program.
+/// Number of the new thread or process, or, after an exec, the thread's previous number.
 pub(crate) fn event_message(thread: pid_t) -> io::Result<u64> {
     let mut message: libc::c_ulong = 0;
     // SAFETY: the request writes one number, which is there.
@@ -187,7 +175,6 @@ pub(crate) fn event_message(thread: pid_t) -> io::Result<u64> {
     check(done).map(|()| message)
 }
 
-/// The signal that is about to reach a thread. `None`: there is none.
 pub(crate) fn signal(thread: pid_t) -> Option<SignalInfo> {
     // SAFETY: all zeros is a valid value of it.
     let mut told: libc::siginfo_t = unsafe { mem::zeroed() };
@@ -203,26 +190,22 @@ pub(crate) fn signal(thread: pid_t) -> Option<SignalInfo> {
     })
 }
 
-/// A thread at a system call.
 pub(crate) enum Call {
-    /// Before it: its number and arguments, and whether it is one of the native table.
+    /// At its beginning: number, arguments, and whether it is of the native table.
     Entry {
-        /// Number of the call.
         number: u64,
         arguments: [u64; 6],
-        /// False: a call of the 32-bit table.
+        /// False for a call of the 32-bit table.
         is_native: bool,
     },
-    /// Behind it: what it returned, and whether that is an error.
     Exit {
-        /// As the system returns it: an error is negative.
+        /// Errors are negative.
         result: i64,
-        /// True if it failed.
         is_error: bool,
     },
 }
 
-/// The call that a thread stands at. `None`: none, or the thread is gone.
+/// The call at which a thread stopped. `None` if there is none or the thread has ended.
 pub(crate) fn call(thread: pid_t) -> Option<Call> {
     // SAFETY: all zeros is a valid value of it.
     let mut info: libc::ptrace_syscall_info = unsafe { mem::zeroed() };
@@ -262,10 +245,10 @@ pub(crate) fn call(thread: pid_t) -> Option<Call> {
     }
 }
 
-/// Numbers of this machine's own table of calls.
+/// Audit architecture of native calls.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const NATIVE: u32 = 0xC000_003E;
-/// Numbers of this machine's own table of calls.
+/// Audit architecture of native calls.
 #[cfg(target_arch = "aarch64")]
 pub(crate) const NATIVE: u32 = 0xC000_00B7;
 

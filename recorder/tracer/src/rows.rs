@@ -15,7 +15,6 @@ use crate::descriptors::{Descriptors, Object, is_given};
 use crate::memory;
 use crate::order::{Caller, CauseKind, Order, Part, SignalInfo};
 
-/// A call that has begun.
 pub(crate) struct Begun {
     pub id: u64,
     name: Text,
@@ -23,20 +22,17 @@ pub(crate) struct Begun {
     bytes: Option<u64>,
     bytes_in_result: bool,
     waits: bool,
-    /// It returns the number of a process that has ended.
     joins: bool,
-    /// Thread or process that it begins.
     pub begins: Option<Begins>,
     part: Part,
     pub start_ns: i64,
 }
 
-/// A thread or process that a call begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begins {
-    /// Address that it clears when it ends, for those who wait for that.
+    /// Address that the thread clears when it ends, for waiting threads.
     pub clears: Option<u64>,
-    /// It has the memory of who begins it, though it is a process of its own.
+    /// True if it shares memory with its creator although it is a separate process.
     pub shares_memory: bool,
 }
 
@@ -63,15 +59,14 @@ impl Begins {
 }
 
 pub(crate) struct Thread {
-    /// Its row of `threads`.
     pub number: u32,
     pub id: pid_t,
     pub process: pid_t,
     start_ns: i64,
     pub call: Option<Begun>,
-    /// The call that began it, until it has a row of its own.
+    /// The call that started it, until that has a row.
     pub begun_by: Option<u64>,
-    /// Processes that share their memory share this number.
+    /// Processes with shared memory have the same number.
     pub memory: pid_t,
     /// Address that it clears when it ends.
     pub clears: Option<u64>,
@@ -88,20 +83,19 @@ impl Thread {
     }
 }
 
-/// The run being written.
 pub(crate) struct Rows {
     run: RunWriter,
     descriptors: Descriptors,
     names: BTreeMap<u64, Text>,
     syscall: Text,
-    /// Kind of a wait in a call.
+    /// Kind of a wait inside a call.
     call: Text,
     spawns: Text,
     join: Text,
     joins: Text,
     wakes: Text,
     order: Order,
-    /// Last rows of processes that have ended and that nobody has waited for yet.
+    /// Last rows of processes that have ended and not been waited for yet.
     ended: HashMap<pid_t, u64>,
     next_id: u64,
     next_thread: u32,
@@ -109,20 +103,17 @@ pub(crate) struct Rows {
     pub counts: Counts,
 }
 
-/// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub calls: u64,
-    /// Threads, of all processes.
     pub threads: u64,
     pub processes: u64,
-    /// Calls that never returned: their thread ended in them.
+    /// Calls that never returned because their thread ended.
     pub not_ended: u64,
     /// Calls that had not returned when the recording ended.
     pub left_open: u64,
-    /// Calls of programs of 32 bits, which are not recorded.
+    /// Calls of 32-bit programs, which are not recorded.
     pub foreign: u64,
-    /// Signals that reached the program.
     pub signals: u64,
 }
 
@@ -149,8 +140,8 @@ impl Rows {
         }
     }
 
-    /// The recording began at this time, some time before `now_ns`: rows count from there. Others may use what was open
-    /// then.
+    /// Starts the recording at this time, some time before `now_ns`; rows are relative to it. Untraced
+    /// processes may use the inherited objects.
     pub fn begin(&mut self, inherited: HashSet<Object>, at_ns: i64, now_ns: i64) {
         self.order.begin(inherited);
         let realtime = SystemTime::now().duration_since(UNIX_EPOCH);
@@ -159,7 +150,6 @@ impl Rows {
         self.run.run().clock.origin_realtime_ns = realtime_ns - (now_ns - at_ns);
     }
 
-    /// The recording ends before the program.
     pub fn program_goes_on(&mut self) {
         let values = &mut self.run.run().values;
         values.insert(
@@ -172,7 +162,6 @@ impl Rows {
         self.origin_ns.is_some()
     }
 
-    /// A thread that is seen for the first time.
     pub fn thread(&mut self, id: pid_t, now_ns: i64) -> Thread {
         let process = process_of(id).unwrap_or(id);
         self.descriptors.thread_begins(process);
@@ -192,7 +181,7 @@ impl Rows {
         }
     }
 
-    /// A call that begins. Its time is set by the caller, as late as can be.
+    /// A call begins. The caller sets its time as late as possible.
     pub fn call_begins(&mut self, thread: &mut Thread, number: u64, arguments: &[u64; 6]) {
         let call = usize::try_from(number).ok().and_then(Sysno::new);
         self.descriptors.call_begins();
@@ -253,7 +242,6 @@ impl Rows {
         });
     }
 
-    /// The open call of a thread has returned.
     pub fn call_ends(
         &mut self,
         thread: &mut Thread,
@@ -345,7 +333,6 @@ impl Rows {
         Ok(())
     }
 
-    /// A signal is about to reach a thread.
     pub fn signal(&mut self, thread: &Thread, told: &SignalInfo) {
         let ended = &self.ended;
         let last_of = |process: pid_t| ended.get(&process).copied();
@@ -356,14 +343,13 @@ impl Rows {
         self.order.thread_is_gone(thread);
     }
 
-    /// A thread of what began before the recording.
     pub fn forget(&mut self, thread: &Thread) {
         self.descriptors.thread_ends(thread.process);
         self.counts.threads -= 1;
         self.counts.processes -= u64::from(thread.id == thread.process);
     }
 
-    /// A thread is about to end: the last time that its name can be read.
+    /// A thread is about to end: this is the last time that its name can be read.
     pub fn thread_ends(&mut self, mut thread: Thread) -> Result<(), Error> {
         let caller = thread.caller();
         let open = thread.call.take();
@@ -382,8 +368,8 @@ impl Rows {
         self.thread_row(&thread)
     }
 
-    /// The recording of a thread ends, and the thread goes on. A wait that it is in was one until now; whatever else it
-    /// is in has no end yet, and no row.
+    /// The recording of a thread ends, and the thread continues. If it is in a wait, the wait is recorded until
+    /// now; any other open call has no end yet, and no row.
     pub fn thread_is_left(&mut self, mut thread: Thread, now_ns: i64) -> Result<(), Error> {
         self.descriptors.thread_ends(thread.process);
         if let Some(open) = thread.call.take() {
@@ -443,7 +429,6 @@ impl Rows {
     }
 }
 
-/// The process that a thread belongs to.
 fn process_of(thread: pid_t) -> Option<pid_t> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     trueno_format::host::field(&status, "Tgid")?.parse().ok()

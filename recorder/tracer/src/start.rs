@@ -9,8 +9,8 @@ use libc::{c_char, pid_t, sock_filter};
 
 use crate::{Error, caller_signals, filter, ptrace};
 
-/// Starts a program, stopped before its first instruction and traced; with a filter, only the calls that it asks for
-/// stop it, and it does not outlive this process: without a tracer those calls would fail.
+/// Starts a traced program that is stopped before its first instruction. With a filter, only the selected calls
+/// stop it, and it is killed when this process dies, because those calls would fail without a tracer.
 pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Started, Error> {
     let program = command.first().ok_or(Error::NoProgram)?;
     let words: Vec<CString> = command
@@ -68,7 +68,7 @@ pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Start
     })
 }
 
-/// Finds out if programs can be traced here, with a process that ends at once.
+/// Checks whether programs can be traced here, with a process that ends at once.
 ///
 /// # Errors
 /// [`Error::Forbidden`]: they cannot.
@@ -93,10 +93,8 @@ pub fn check() -> Result<(), Error> {
     traced
 }
 
-/// A program that begins when it is let go on.
 pub(crate) struct Started {
     pub process: pid_t,
-    /// The reason why it did not begin, once it has ended.
     pub why: Box<dyn FnMut() -> Option<Error>>,
 }
 
@@ -107,14 +105,13 @@ fn not_started(program: &OsStr, error: io::Error) -> Error {
     }
 }
 
-/// Step of a start that can fail.
 #[derive(Clone, Copy)]
 enum Step {
     Filter,
     Program,
 }
 
-/// In the child. Gives the reason why the program did not begin.
+/// Runs in the child. Returns why the program did not start.
 fn child(arguments: &[*const c_char], filter: Option<&[sock_filter]>) -> (io::Error, Step) {
     // SAFETY: takes numbers; the parent lets it go on.
     unsafe { libc::raise(libc::SIGSTOP) };

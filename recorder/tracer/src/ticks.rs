@@ -3,10 +3,9 @@
 use std::ffi::c_int;
 use std::ptr;
 
-/// Between two signals.
+/// Interval between signals, in microseconds.
 const EVERY_US: libc::suseconds_t = 20_000;
 
-/// Signals come as long as this is there.
 pub(crate) struct Ticks;
 
 impl Ticks {

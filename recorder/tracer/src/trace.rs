@@ -17,40 +17,36 @@ use crate::start::start;
 use crate::ticks::Ticks;
 use crate::{Calls, Error, descriptors};
 
-/// Part of a program that is recorded.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
     pub calls: &'a Calls,
     pub processes: &'a Selection,
-    /// Ends the recording before the program: it goes on, and nothing holds it any more.
+    /// Returns true once the recording should end before the program, which then continues untraced.
     pub end: Option<&'a dyn Fn() -> bool>,
 }
 
-/// Traced program, when all of it, or the recording, has ended.
+/// The program, after all of it or its recording has ended.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Traced {
-    /// End of the program itself. `None`: it goes on, or it was attached to and is no child.
+    /// Exit status of the program itself. `None` if it is still running, or was attached to and is not a child.
     pub status: Option<ExitStatus>,
-    /// The program, or a part of it, goes on.
     pub goes_on: bool,
-    /// Rows of the run.
     pub counts: Counts,
-    /// Reason why nothing is recorded from some time on, while the program went on.
+    /// Why recording stopped while the program continued.
     pub failure: Option<Error>,
-    /// Processes of what was attached to that could not be.
     pub left_out: u64,
 }
 
-/// Is told the number of the program once it is there, and 0 when it has ended.
+/// Is called with the program's process id when it exists, and with 0 when it has ended.
 pub type Watch<'a> = &'a mut dyn FnMut(pid_t);
 
-/// Runs a program with its arguments and writes its system calls to a run. Ends when the program and all processes that
-/// it began have ended, or with the recording.
+/// Runs a program with its arguments and writes its system calls to a run. Ends when the program and all its
+/// descendants have ended, or with the recording.
 ///
 /// # Errors
-/// The program did not begin: nothing is in the run then. What fails later is in [`Traced::failure`]: the program goes
-/// on.
+/// The program did not start: the run is then empty. Later failures are in [`Traced::failure`], and the program
+/// continues.
 pub fn trace(
     command: &[OsString],
     part: Part<'_>,
@@ -84,11 +80,12 @@ pub fn trace(
     Ok(trace.finish())
 }
 
-/// Writes the system calls of a process that runs, of its threads and children and of all that it begins, from now on
-/// to a run. Calls `begun` once they are. Ends when all of it has ended, or with the recording. The process may be a child.
+/// Writes the system calls of a running process, its threads, its children and all their descendants to a run, from
+/// now on. Calls `begun` once tracing has started. Ends when all of them have ended, or with the recording. The
+/// process may be a child.
 ///
 /// # Errors
-/// The process cannot be traced: it goes on as before.
+/// The process cannot be traced; it continues as before.
 pub fn attach(
     process: pid_t,
     part: Part<'_>,
@@ -114,12 +111,10 @@ pub fn attach(
     Ok(trace.finish())
 }
 
-/// Facts of a thread from the call that began it.
 #[derive(Clone, Copy)]
 struct Born {
     by: u64,
     clears: Option<u64>,
-    /// Memory that it shares with another process.
     memory: Option<pid_t>,
 }
 
@@ -135,21 +130,20 @@ impl Born {
 struct Trace<'a> {
     root: pid_t,
     part: Part<'a>,
-    /// Calls that are recorded, where others stop the program too.
+    /// Numbers of the recorded calls, if other calls stop the program too.
     numbers: Option<HashSet<u64>>,
-    /// All calls stop the program: no filter lets others pass.
+    /// True if all calls stop the program because there is no filter.
     stops_at_all: bool,
     traced: HashSet<pid_t>,
-    /// Begun by traced threads, and not seen yet.
+    /// Started by traced threads and not seen yet.
     expected: HashSet<pid_t>,
-    /// The recording is over: whatever stops is let go.
+    /// The recording is over: every thread that stops is released.
     is_ending: bool,
     threads: HashMap<pid_t, Thread>,
-    /// Calls that began threads which are not seen yet.
+    /// Calls that started threads which are not seen yet.
     children: HashMap<pid_t, Born>,
-    /// By process, whether it is recorded; of a selection by name only.
+    /// For a selection by name only: whether each process is recorded.
     named: HashMap<pid_t, bool>,
-    /// Threads of those that are not.
     unrecorded: HashSet<pid_t>,
     rows: Rows,
     status: Option<ExitStatus>,
@@ -182,7 +176,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Time 0 of what was attached to.
     fn begin_attached(&mut self, at_ns: i64, threads: &[(pid_t, pid_t)]) {
         let processes: HashSet<pid_t> = threads.iter().map(|(_, process)| *process).collect();
         let objects = processes.iter().filter_map(|of| descriptors::objects(*of));
@@ -228,7 +221,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Nothing is recorded any more, and nothing keeps the program from going on alone.
+    /// True if nothing is recorded any more and nothing prevents detaching.
     fn must_let_go(&self) -> bool {
         self.failure.is_some() && self.stops_at_all
     }
@@ -250,7 +243,6 @@ impl<'a> Trace<'a> {
         self.rows.program_goes_on();
     }
 
-    /// A thread stands, and the recording is over.
     fn release(&mut self, thread: pid_t, event: Event) {
         let signal = match event {
             Event::Signal(signal) => signal,
@@ -296,7 +288,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// True if a thread's process is recorded.
     fn takes(&mut self, thread: pid_t, process: pid_t) -> bool {
         match self.part.processes {
             Selection::All => true,
@@ -367,7 +358,7 @@ impl<'a> Trace<'a> {
         self.note(done.map_err(Error::Trace));
     }
 
-    /// A thread is seen for the first time. False: it is none of those that are recorded, and was let go.
+    /// A thread is seen for the first time. False if it is not recorded and was released.
     fn meets(&mut self, thread: pid_t) -> bool {
         if *self.part.processes == Selection::All {
             return true;
@@ -382,7 +373,6 @@ impl<'a> Trace<'a> {
         stays
     }
 
-    /// Way in which a thread that is in no call goes on.
     fn usual(&self, thread: pid_t) -> Resume {
         if self.stops_at_all && self.failure.is_none() && !self.unrecorded.contains(&thread) {
             Resume::UntilCall
@@ -437,7 +427,6 @@ impl<'a> Trace<'a> {
         self.note(done);
     }
 
-    /// A thread has begun another one.
     fn began(&mut self, thread: pid_t) {
         if let Ok(child) = ptrace::event_message(thread)
             && !self.traced.contains(&(child as pid_t))
@@ -465,7 +454,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// A process has become another program: of its threads only this one is left, under the number of the process.
+    /// A process has run an exec: only this thread remains, with the number of the process.
     fn exec(&mut self, process: pid_t) {
         let former = ptrace::event_message(process).unwrap_or(0) as pid_t;
         if former != process && former > 0 {
@@ -505,7 +494,6 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// A process has become another program, which is not recorded.
     fn leave(&mut self, process: pid_t, has_no_row: bool) {
         let Some(mut left) = self.threads.remove(&process) else {
             return;
@@ -536,7 +524,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Keeps the first failure: from then on the program runs on, unrecorded.
+    /// Keeps the first failure. From then on the program runs unrecorded.
     fn note(&mut self, done: Result<(), Error>) {
         if let Err(error) = done
             && self.failure.is_none()

@@ -4,12 +4,12 @@ use std::ffi::CStr;
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// True for root's group, and for the group of their own that many systems give each user.
+/// True for root's group, and for the user's private group that many systems create.
 pub(crate) fn is_own(group: u32, user: u32) -> bool {
     group == 0 || holds_only(group, user).unwrap_or(false)
 }
 
-/// `None` where the system has no such group or user.
+/// `None` if the system has no such group or user.
 fn holds_only(group: u32, user: u32) -> Option<bool> {
     let (group_name, members) = group_of(group)?;
     let (user_name, primary) = user_of(user)?;

@@ -20,7 +20,7 @@ use std::path::{Component, Path, PathBuf};
 
 pub use tree::check_tree;
 
-/// Links followed on the way to one file; the kernel follows as many.
+/// Limit on links followed for one file, as in the kernel.
 const MAX_LINKS: usize = 40;
 const STICKY: u32 = 0o1000;
 const EVERYONE_WRITES: u32 = 0o002;
@@ -40,31 +40,31 @@ pub struct Distrust {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Reason {
-    /// Neither the user's nor root's.
+    /// The owner is neither the user nor root.
     #[error("belongs to another user (uid {0})")]
     OtherOwner(u32),
-    /// The mode lets everyone write.
+    /// Everyone may write.
     #[error("can be written by everyone")]
     EveryoneWrites,
-    /// The mode lets a group write that has other members.
+    /// A group with other members may write.
     #[error("can be written by others of its group")]
     GroupWrites,
-    /// A folder, a pipe, a device.
+    /// It is a folder, a pipe or a device.
     #[error("is not a regular file")]
     NotAFile,
-    /// Something else than a folder.
+    /// It is not a folder.
     #[error("is not a folder")]
     NotAFolder,
-    /// A link where none belongs.
+    /// A link where none is allowed.
     #[error("is a symbolic link")]
     Link,
-    /// A second name, which another user may have given to a file that is not theirs.
+    /// A second name, which another user may have created for a file that is not theirs.
     #[error("has more than one name (hard links)")]
     HardLinks,
     /// Links that lead to each other.
     #[error("is behind too many symbolic links")]
     TooManyLinks,
-    /// The system does not let it be looked at.
+    /// The system does not permit checking it.
     #[error("cannot be read: {0}")]
     Unreadable(String),
 }
@@ -168,17 +168,15 @@ pub fn check_shipped(path: &Path) -> Result<(), Distrust> {
     Ok(())
 }
 
-/// Place of a folder on the way to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    /// It holds the name that is looked for.
     Holder,
-    /// It holds a folder whose owner is checked, too: so it may be sticky.
+    /// It contains a folder whose owner is checked too, so it may be sticky.
     Above,
 }
 
-/// Goes from the root to `path` as the kernel does, and checks all folders and links passed. `holder` is the role of the
-/// folder with the last name.
+/// Resolves `path` from the root like the kernel does, and checks all folders and links on the way. `holder` is the
+/// role of the folder that contains the last name.
 fn walk(path: &Path, holder: Role) -> Result<PathBuf, Distrust> {
     let whole = std::path::absolute(path).map_err(|error| Distrust::io(path, &error))?;
     let mut pending = Vec::new();
@@ -216,7 +214,7 @@ fn walk(path: &Path, holder: Role) -> Result<PathBuf, Distrust> {
     Ok(real)
 }
 
-/// Puts the names of a path on a stack, the first one on top.
+/// Pushes the names of a path onto a stack, with the first one on top.
 fn push_names(pending: &mut Vec<OsString>, path: &Path) {
     let names = path.components().rev().filter_map(|part| match part {
         Component::Normal(name) => Some(name.to_owned()),
@@ -279,7 +277,6 @@ fn judge_owner(path: &Path, found: &Metadata) -> Result<(), Distrust> {
     Err(Distrust::new(path, Reason::OtherOwner(owner)))
 }
 
-/// Those besides `user` and root that the mode lets write.
 fn writers(found: &Metadata, user: u32) -> Option<Reason> {
     if found.mode() & EVERYONE_WRITES != 0 {
         return Some(Reason::EveryoneWrites);

@@ -9,7 +9,7 @@ const NOBODY: u32 = 65_534;
 struct Place(tempfile::TempDir);
 
 impl Place {
-    /// A folder of the user's that others cannot write.
+    /// A folder of the user that others cannot write to.
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -32,7 +32,6 @@ impl Place {
     }
 }
 
-/// Only root gives files away.
 fn is_root() -> bool {
     let is_root = user() == 0;
     if !is_root {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::{Distrust, Reason, judge_owner, user, writers};
 
-/// Rights of the group and of everyone to enter a folder.
+/// Permission of group and others to enter a folder.
 const OTHERS_ENTER: u32 = 0o011;
 
 /// Checks a folder with all that lies in it, which are files and folders, and no links. Those above it are not checked,

@@ -15,10 +15,9 @@ const LAYERS: u32 = 4;
 const DIM: u32 = 256;
 const HIDDEN: u32 = 1024;
 const VOCABULARY: u32 = 4096;
-/// Invocations of a workgroup.
 const WORKGROUP: u32 = 64;
 
-/// `matvec`: y = W x, a row an invocation, as wide as x. `gate`: x = silu(x) y. `add`: x = x + y.
+/// `matvec`: y = W x, with one row per invocation. `gate`: x = silu(x) y. `add`: x = x + y.
 const SHADER: &str = "
 @group(0) @binding(0) var<storage, read> w: array<f32>;
 @group(0) @binding(1) var<storage, read_write> x: array<f32>;
@@ -38,7 +37,6 @@ fn gate(@builtin(global_invocation_id) id: vec3<u32>) {
 fn add(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += y[id.x]; }
 ";
 
-/// A pipeline with the buffers it works on, and its work.
 struct Step {
     name: &'static str,
     pipeline: wgpu::ComputePipeline,
@@ -62,12 +60,11 @@ impl Step {
     }
 }
 
-/// Bytes of so many floats.
 fn bytes(floats: u32) -> u64 {
     4 * u64::from(floats)
 }
 
-/// Weights that keep values small: their sign and size vary with their position.
+/// Weights that keep values small; sign and size vary with their position.
 fn weights(rows: u32, width: u32, seed: u32) -> Vec<f32> {
     let mut state = seed;
     let scale = 2.0 / (width as f32).sqrt();
@@ -102,7 +99,7 @@ impl Decoder<'_> {
         self.gpu.buffer(tag, bytes(floats), usage)
     }
 
-    /// Buffers `w`, `x` and `y`; without weights the first is not bound.
+    /// Binds buffers `w`, `x` and `y`; without weights, not the first one.
     fn step(&self, name: &'static str, weights: Option<&Buffer>, x: &Buffer, y: &Buffer) -> Step {
         let device = self.gpu.device().device();
         let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
@@ -156,7 +153,7 @@ impl Decoder<'_> {
     }
 }
 
-/// The scores by the host.
+/// The scores, computed on the host.
 fn reference(token: u32) -> Vec<f32> {
     let matvec = |rows: u32, x: &[f32], seed: u32| -> Vec<f32> {
         let weights = weights(rows, x.len() as u32, seed);

@@ -15,7 +15,7 @@ const SHADER: &str = "
 @compute @workgroup_size(64)
 fn increment(@builtin(global_invocation_id) id: vec3<u32>) { x[id.x] += 1.0; }
 ";
-/// Floats, in the smallest and a larger dispatch.
+/// Floats in the smallest and a larger dispatch.
 const SIZES: [u32; 2] = [64, 1 << 20];
 const DISPATCHES: u32 = 500;
 const ROUNDS: usize = 15;
@@ -69,7 +69,7 @@ impl Work {
         pass.set_bind_group(0, &self.group, &[]);
     }
 
-    /// By wgpu alone.
+    /// With wgpu alone.
     fn plain(&self) {
         let mut encoder = self
             .device
@@ -97,7 +97,7 @@ impl Work {
         gpu.submit([encoder]);
     }
 
-    /// Nanoseconds a dispatch: until it is submitted, and until it is done.
+    /// Nanoseconds per dispatch: until it is submitted, and until it is done.
     fn measure(&self, submit: impl FnOnce()) -> Result<[f64; 2], wgpu::PollError> {
         let start = Instant::now();
         submit();

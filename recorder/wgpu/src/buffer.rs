@@ -15,7 +15,7 @@ pub struct Buffer {
     _held: LiveBuffer,
 }
 
-/// Records that memory is given back.
+/// Records the free on drop.
 struct LiveBuffer {
     gpu: Wgpu,
     tag: Name,

@@ -12,7 +12,7 @@ pub(crate) struct Clock {
     device: wgpu::Device,
     queue: wgpu::Queue,
     queries: Arc<Queries>,
-    /// It was read before: without a first reading there would be no device times at all.
+    /// True after the first reading. Without one there would be no device times at all.
     was_read: AtomicBool,
 }
 

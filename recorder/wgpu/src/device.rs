@@ -9,10 +9,9 @@ use crate::clock::Clock;
 use crate::offered;
 use crate::queries::Queries;
 
-/// Number of the one queue of a device in rows (column `stream`).
+/// Number of a device's only queue in rows (column `stream`).
 pub(crate) const QUEUE: u32 = 1;
 
-/// Commands around which time stamps can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamps {
     /// Begin and end of compute passes, and the clock.
@@ -46,7 +45,7 @@ pub struct WgpuDevice {
     device: wgpu::Device,
     queue: wgpu::Queue,
     stamps: Stamps,
-    /// `None`: there are no time stamps.
+    /// `None` without time stamps.
     clock: Option<Clock>,
     queries: Arc<Queries>,
 }
@@ -106,13 +105,11 @@ impl WgpuDevice {
         &self.queries
     }
 
-    /// Waits for all that was submitted.
     pub(crate) fn wait(&self) -> Result<(), String> {
         let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
         waited.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Limits of what can be measured, in words.
     pub(crate) fn limits(&self) -> Vec<String> {
         let Stamps {
             passes,

@@ -5,7 +5,6 @@ use trueno_recorder::{LaunchGuard, Name, SpanId};
 use crate::pass::Pass;
 use crate::recording::Row;
 
-/// The program's statements about a dispatch.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Stated {
     elements: Option<u64>,

@@ -11,7 +11,7 @@ use crate::recorded::Wgpu;
 use crate::recording::{Recording, Row};
 
 const DEVICE: &str = "device";
-/// The kind of memory of a buffer that the host can map, which wgpu does not say.
+/// The memory kind of a mappable buffer is unknown: wgpu does not tell.
 const NOT_KNOWN: &str = "";
 
 /// A command encoder: passes, copies and fills through here become rows when it is submitted ([`Wgpu::submit`]), none
@@ -137,7 +137,6 @@ impl<'g> Encoder<'g> {
         recording.push(Row::Transfer(row));
     }
 
-    /// The commands, and the rows that they become.
     pub(crate) fn finish(self) -> (wgpu::CommandBuffer, Recording<'g>) {
         let Self {
             mut encoder,
@@ -150,7 +149,6 @@ impl<'g> Encoder<'g> {
 }
 
 impl Wgpu {
-    /// A row of `transfers` on the queue.
     pub(crate) fn transfer(&self, direction: &'static str, bytes: u64) -> TransferGuard<'_> {
         let rec = self.recorder();
         rec.transfer(direction, bytes, self.number(), QUEUE)

@@ -9,12 +9,12 @@ pub enum Error {
         "no adapter {number}: wgpu finds {found} (hint: a driver of Vulkan or OpenGL; Mesa's llvmpipe is one in software)"
     )]
     NoAdapter {
-        /// Number asked for.
+        /// The requested number.
         number: usize,
-        /// Adapters that there are.
+        /// Number of adapters.
         found: usize,
     },
-    /// The adapter gives no device.
+    /// The adapter provides no device.
     #[error("cannot open the device: {0}")]
     Device(String),
     /// A wait failed.

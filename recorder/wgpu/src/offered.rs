@@ -6,18 +6,17 @@
 use std::cell::Cell;
 
 thread_local! {
-    /// The device that it is of, by address, and the mark.
+    /// The device by address, and the mark.
     static OFFERED: Cell<Option<(usize, u64)>> = const { Cell::new(None) };
 }
 
-/// Runs `ask`, which may ask `device` for a mark; returns whether it took the one that is offered.
+/// Runs `ask`, which may request a mark from `device`. Returns whether it took the offered one.
 pub(crate) fn offer<D>(device: &D, mark: u64, ask: impl FnOnce()) -> bool {
     OFFERED.set(Some((address(device), mark)));
     ask();
     OFFERED.take().is_none()
 }
 
-/// Takes the mark that is offered to `device` on this thread.
 pub(crate) fn take<D>(device: &D) -> Option<u64> {
     let (of, mark) = OFFERED.get()?;
     if of != address(device) {

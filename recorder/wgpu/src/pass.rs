@@ -15,11 +15,10 @@ pub struct Pass<'g, 'e> {
     gpu: &'g Wgpu,
     pub(crate) pass: wgpu::ComputePass<'e>,
     pub(crate) recording: &'e mut Recording<'g>,
-    /// The row of the pass, where its dispatches have none.
+    /// The row of the pass, if its dispatches have none.
     whole: Option<Whole<'g>>,
 }
 
-/// A pass that is one row.
 struct Whole<'g> {
     row: LaunchGuard<'g>,
     dispatches: u64,
@@ -93,7 +92,7 @@ impl<'g, 'e> Pass<'g, 'e> {
         Dispatch::new(self, name.into(), groups)
     }
 
-    /// Records a dispatch as part of the row of the pass; `None`: it has a row of its own.
+    /// Records a dispatch as part of the row of the pass. `None` if the dispatch has a row of its own.
     pub(crate) fn count(&mut self, stated: Stated) -> Option<SpanId> {
         let whole = self.whole.as_mut()?;
         whole.stated = match whole.dispatches {
@@ -125,7 +124,6 @@ impl Drop for Pass<'_, '_> {
 }
 
 impl Wgpu {
-    /// A row of `kernels` on the queue.
     #[track_caller]
     pub(crate) fn launch(&self, name: impl Into<Name>) -> LaunchGuard<'_> {
         let mut row = self.recorder().launch(name, self.number(), QUEUE);

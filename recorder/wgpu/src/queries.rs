@@ -6,28 +6,23 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Sizes of batches: the first of an encoder, and the others.
+/// Sizes of an encoder's first batch and of its other batches.
 const SLOTS: [u32; 2] = [64, 1024];
-/// Bytes of a time stamp.
 const STAMP_BYTES: u64 = wgpu::QUERY_SIZE as u64;
-/// Free batches of one size that are kept.
 const POOL: usize = 256;
-/// Bits of a mark that are the slot in its batch.
+/// Number of bits of a mark for the slot in its batch.
 const SLOT_BITS: u32 = 16;
-/// Bits of a tick's nanoseconds below the point.
+/// Number of fraction bits of a tick's nanoseconds.
 const PERIOD_BITS: u32 = 32;
 
-/// Query set and buffers of a batch.
 struct Buffers {
     set: wgpu::QuerySet,
     resolved: wgpu::Buffer,
     readable: wgpu::Buffer,
 }
 
-/// Slots for time stamps, some of them used.
 pub(crate) struct Batch {
     number: u64,
-    /// Position of its size in [`SLOTS`].
     size: usize,
     buffers: Buffers,
     used: u32,
@@ -75,12 +70,11 @@ impl Batch {
     }
 }
 
-/// Values of a batch.
 #[derive(Default)]
 struct Values {
-    /// `None`: not there yet, or they cannot be read.
+    /// `None` if they are not available yet or cannot be read.
     ticks: Option<Vec<u64>>,
-    /// Marks; `None`: not submitted.
+    /// Number of marks; `None` if not submitted.
     marks: Option<u32>,
     released: u32,
 }
@@ -92,10 +86,9 @@ struct State {
     free: [Vec<Buffers>; SLOTS.len()],
 }
 
-/// Time stamps of one device.
 pub(crate) struct Queries {
     device: wgpu::Device,
-    /// Nanoseconds a tick, as [`fixed_point`].
+    /// Nanoseconds per tick, in the form of [`fixed_point`].
     period: u128,
     state: Mutex<State>,
 }
@@ -194,7 +187,7 @@ impl Queries {
         self.recycle(batch);
     }
 
-    /// Changes the values of a batch, and drops them where all its marks were released.
+    /// Changes the values of a batch, and removes them once all its marks are released.
     fn change(&self, number: u64, change: impl FnOnce(&mut Values)) {
         let mut state = self.state();
         let values = state.values.entry(number).or_default();
@@ -224,12 +217,12 @@ impl Queries {
     }
 }
 
-/// Nanoseconds of ticks, in integers: an `f64` of all of them is coarse after some months of uptime.
+/// Converts ticks to nanoseconds with integers, because an `f64` would be imprecise after some months of uptime.
 fn to_ns(ticks: u64, period: u128) -> u64 {
     ((u128::from(ticks) * period) >> PERIOD_BITS) as u64
 }
 
-/// Nanoseconds a tick as a fixed-point number: exact, as an `f32` has 24 bits.
+/// Nanoseconds per tick as a fixed-point number. Exact, because an `f32` has 24 bits.
 fn fixed_point(period: f32) -> u128 {
     (f64::from(period) * (1u64 << PERIOD_BITS) as f64) as u128
 }

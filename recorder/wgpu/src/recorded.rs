@@ -14,7 +14,6 @@ use crate::error::Error;
 pub struct Wgpu {
     rec: Recorder,
     device: Arc<WgpuDevice>,
-    /// The last row of the queue.
     last: Arc<Mutex<SpanId>>,
 }
 
@@ -42,7 +41,6 @@ impl Wgpu {
         &self.device
     }
 
-    /// Its number in rows.
     pub(crate) fn number(&self) -> u32 {
         self.device.number()
     }

@@ -6,7 +6,6 @@ use crate::device::WgpuDevice;
 use crate::offered;
 use crate::queries::Batch;
 
-/// A row whose work is recorded.
 pub(crate) enum Row<'g> {
     Launch(LaunchGuard<'g>),
     Transfer(TransferGuard<'g>),
@@ -28,7 +27,7 @@ impl Row<'_> {
     }
 }
 
-/// Rows and time stamps of one encoder. Dropped, its rows are cancelled: the work is never done.
+/// Rows and time stamps of one encoder. If dropped, its rows are cancelled, because the work is never done.
 pub(crate) struct Recording<'g> {
     device: &'g WgpuDevice,
     rows: Vec<Row<'g>>,

@@ -1,6 +1,5 @@
 //! Snippets of the documents, against the code that is compiled.
 
-/// Code of a line, without its comment.
 fn code(line: &str) -> &str {
     line.split("//").next().unwrap_or_default().trim()
 }

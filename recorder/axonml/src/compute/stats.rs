@@ -13,15 +13,15 @@ pub struct OperationStats {
     pub name: String,
     /// Calls that have ended.
     pub call_count: usize,
-    /// Sum of their durations, with what ran inside them.
+    /// Sum of their durations, including nested operations.
     pub total_time_ns: u64,
     /// Shortest duration.
     pub min_time_ns: u64,
     /// Longest duration.
     pub max_time_ns: u64,
-    /// Declared floating-point operations of all calls; `None` where one of them has none.
+    /// Declared floating-point operations of all calls; `None` if any call declared none.
     pub flops: Option<f64>,
-    /// Declared bytes of all calls; `None` where one of them has none.
+    /// Declared bytes of all calls; `None` if any call declared none.
     pub bytes_processed: Option<usize>,
 }
 
@@ -52,12 +52,12 @@ impl OperationStats {
         self.flops.map(|flops| flops / 1e9)
     }
 
-    /// 10^9 floating-point operations a second; `None` without both of them and time.
+    /// 10^9 floating-point operations per second; `None` without declared operations or time.
     pub fn gflops_per_sec(&self) -> Option<f64> {
         self.per_ns(self.flops?)
     }
 
-    /// 10^9 bytes a second; `None` without both of bytes and time.
+    /// 10^9 bytes per second; `None` without declared bytes or time.
     pub fn bandwidth_gbps(&self) -> Option<f64> {
         self.per_ns(self.bytes_processed? as f64)
     }
@@ -67,11 +67,11 @@ impl OperationStats {
     }
 }
 
-/// An operation, with what its public sums have no room for.
+/// An operation with sums that the public type has no fields for.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub stats: OperationStats,
-    /// Time of calls that lie in no other call of the same operation.
+    /// Time of calls that are not nested in another call of the same operation.
     outermost_ns: u64,
     flops: f64,
     calls_with_flops: usize,

@@ -2,7 +2,7 @@
 
 use super::{COLUMNS, NO_BOTTLENECKS, ProfileReport};
 
-/// A name on one line, without what Markdown or a table of it would take for its own.
+/// Escapes a name for one line of Markdown, also inside a table.
 fn escape(text: &str) -> String {
     let mut escaped = String::new();
     for c in text.chars() {

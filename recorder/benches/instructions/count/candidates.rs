@@ -11,7 +11,6 @@ use trueno_recorder::{BrickId, Name, Operand, Recorder, Signature, TileLevel};
 
 use super::writer::Writer;
 
-/// In the order of the table.
 pub const NAMES: [&str; 28] = [
     "the loop alone",
     "floor: two clock readings, 64 bytes stored",
@@ -43,20 +42,19 @@ pub const NAMES: [&str; 28] = [
     "writer: likewise, and its hash",
 ];
 
-/// The beginning of the names of what the writer thread does.
+/// Prefix of the candidates that run on the writer thread.
 pub const OF_WRITER: &str = "writer: ";
 
 const LINES: usize = 4096;
 
 const OPERAND: Operand<'static> = Operand::new(&[16, 4096], "f32");
 
-/// A record as the recorder's: one cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
 #[expect(dead_code, reason = "stored, and read by nobody")]
 struct Line([u64; 8]);
 
-/// Gives `measure` the candidate: what makes so many spans.
+/// Passes `measure` a function that makes the given number of spans.
 pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("trueno-instructions-{}", std::process::id()));
     let builder = Recorder::builder(&folder);
@@ -157,7 +155,6 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// The writer's steps, each with those before it.
 fn write(writer: &mut Writer, spans: u64, last_step: usize) {
     writer.take(spans, last_step > 0);
     if last_step > 1 {
@@ -181,7 +178,7 @@ fn brick(recorder: &Recorder, i: u64) {
     brick.elements(i).flops(i << 1).bytes(i << 2, i);
 }
 
-/// May unwind as far as its caller knows.
+/// The caller must assume that this can unwind.
 #[inline(never)]
 fn work(i: u64) {
     assert!(black_box(i) < u64::MAX);
@@ -203,8 +200,8 @@ fn floor(spans: u64) {
     });
 }
 
-/// The least that a span of a recorder for several threads needs: a switch, a ring found through a
-/// thread-local, an enclosing span, and a head that a reader may see.
+/// The minimum that a span of a multi-threaded recorder needs: an on/off check, a ring in a thread-local, an
+/// enclosing span, and a head that a reader may see.
 struct Bare {
     ring: Vec<Line>,
     at: u64,

@@ -10,19 +10,19 @@ use std::process::{Command, Stdio};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub instructions: u64,
-    /// Conditional ones among them.
+    /// Conditional branches only.
     pub branches: u64,
 }
 
-/// In the process that is stepped through: counting begins or ends here.
+/// Called in the traced process, where counting begins and where it ends.
 #[inline(never)]
 pub fn mark() {
     // SAFETY: stops the calling thread until its tracer lets it go on.
     unsafe { libc::raise(libc::SIGUSR1) };
 }
 
-/// Counts what candidate `name` does for so many spans; `seen` gets the address of each instruction,
-/// relative to the program's first byte in memory.
+/// Counts the instructions of candidate `name` for `spans` spans. `seen` gets the address of each, relative to the
+/// program's first byte in memory.
 pub fn count(name: &str, spans: u64, mut seen: impl FnMut(u64)) -> Result<Counts, Box<dyn Error>> {
     let process = start(&["--candidate", name, &spans.to_string()])?;
     let mut counts = Counts::default();
@@ -47,7 +47,7 @@ pub fn count(name: &str, spans: u64, mut seen: impl FnMut(u64)) -> Result<Counts
     Ok(counts)
 }
 
-/// Starts this program again, traced; it stops at its `exec`.
+/// Starts this program again under ptrace; it stops at its `exec`.
 pub fn start(arguments: &[&str]) -> io::Result<libc::pid_t> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(arguments).stdin(Stdio::null());
@@ -81,7 +81,7 @@ pub fn step(process: libc::pid_t, how: libc::c_uint, signal: i32) -> io::Result<
     }
 }
 
-/// The signal that stopped it; `None`: it has ended.
+/// The signal that stopped the process; `None` if it has ended.
 pub fn wait(process: libc::pid_t) -> io::Result<Option<i32>> {
     let mut status = 0;
     // SAFETY: `status` is valid for the write.
@@ -112,7 +112,6 @@ pub fn peek(process: libc::pid_t, address: u64) -> [u8; 8] {
     word.to_le_bytes()
 }
 
-/// `Jcc`, near or short.
 fn is_conditional_jump(code: [u8; 8]) -> bool {
     matches!(code, [0x70..=0x7f, ..] | [0x0f, 0x80..=0x8f, ..])
 }

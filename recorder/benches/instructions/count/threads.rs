@@ -9,21 +9,18 @@ use trueno_recorder::Recorder;
 
 use super::stepping::{self, mark, peek, registers, step};
 
-/// Rows of a thread.
 const ROWS: u64 = 10;
-/// Threads before the one that is counted.
 const EARLIER: u64 = 100;
 
-/// Done by one thread from its mark to its end.
+/// Counts of one thread from its mark to its end.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     instructions: u64,
     system_calls: u64,
-    /// Of the process meanwhile.
+    /// Of the whole process in that time.
     page_faults: i64,
 }
 
-/// In the process that is stepped through.
 pub fn run(is_on: bool) -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("trueno-instructions-{}", std::process::id()));
     let rec = match is_on {
@@ -122,7 +119,6 @@ fn step_to_end(process: i32, thread: i32) -> Result<Counts, Box<dyn Error>> {
     }
 }
 
-/// Those without a disk, of all threads.
 fn page_faults(process: i32) -> Result<i64, Box<dyn Error>> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat"))?;
     let behind_name = stat.rsplit(')').next().unwrap_or_default();

@@ -10,7 +10,6 @@ use trueno_format::text::TextTable;
 use trueno_format::timeline::{ClockReading, Timeline};
 use trueno_recorder::BrickId;
 
-/// Records there are: one batch of them.
 const RECORDS: u64 = 8192;
 
 /// Bricks as a loop records them: ids, starts and metrics grow.
@@ -23,7 +22,6 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// With records, and without rows.
     pub fn new() -> Self {
         let reading = |ticks| ClockReading {
             ticks,
@@ -50,7 +48,7 @@ impl Writer {
         }
     }
 
-    /// Records to waiting rows, taken together where `together`.
+    /// Turns records into waiting rows, all at once if `together`.
     pub fn take(&mut self, spans: u64, together: bool) {
         self.columns.clear(true);
         let origin = Origin {
@@ -67,7 +65,6 @@ impl Writer {
         }
     }
 
-    /// Waiting rows to the bytes of a batch.
     pub fn encode(&mut self) -> &[u8] {
         let encoder = &mut self.encoder;
         self.columns

@@ -7,7 +7,6 @@ use super::schedule::{Cycle, Schedule};
 use super::{ExecutionGraph, ExecutionNodeId};
 use crate::wording::us;
 
-/// Nodes with room that a summary lists.
 const MAX_LISTED: usize = 5;
 
 impl ExecutionGraph {

@@ -38,7 +38,6 @@ impl ExecutionGraph {
         dot
     }
 
-    /// Colour of a box, and the lines below its title.
     fn box_of(
         &self,
         id: super::ExecutionNodeId,
@@ -86,7 +85,6 @@ fn node_title(node: &ExecutionNode) -> String {
     }
 }
 
-/// Grid and block of a launch, all three dimensions of each.
 pub(super) fn launch(grid: (u32, u32, u32), block: (u32, u32, u32)) -> String {
     let size = |(x, y, z): (u32, u32, u32)| format!("({x},{y},{z})");
     format!("<<<{},{}>>>", size(grid), size(block))

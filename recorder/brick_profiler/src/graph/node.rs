@@ -15,7 +15,7 @@ pub struct ExecutionNodeId(pub u32);
 pub enum ExecutionNode {
     Brick {
         id: BrickId,
-        /// 0: not known yet.
+        /// 0 if not known yet.
         timing_ns: u64,
         elements: u64,
     },
@@ -27,7 +27,7 @@ pub enum ExecutionNode {
         /// Bytes.
         shared_mem: u32,
         timing_ns: Option<u64>,
-        /// FLOPs a byte.
+        /// FLOPs per byte.
         arithmetic_intensity: Option<f32>,
         achieved_tflops: Option<f32>,
     },
@@ -141,17 +141,17 @@ impl ExecutionNode {
 /// Relation of two nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EdgeType {
-    /// The destination is called in the source, and lies in it.
+    /// The source calls the destination, which is nested in it.
     Calls,
-    /// The destination lies in the source.
+    /// The source contains the destination.
     Contains,
-    /// The destination is a kernel that the source launches and waits for: it lies in the source.
+    /// The source launches the destination, a kernel, and waits for it: the kernel is nested in the source.
     Launches,
     /// The destination begins after the source has ended.
     Sequence,
-    /// The destination needs what the source makes.
+    /// The destination needs what the source produces.
     DependsOn,
-    /// The destination needs what the source moves.
+    /// The destination needs the data that the source transfers.
     #[expect(missing_docs, reason = "the names say it")]
     Transfer {
         bytes: u64,
@@ -160,7 +160,7 @@ pub enum EdgeType {
 }
 
 impl EdgeType {
-    /// True if the destination lies in the source; else it comes after it.
+    /// True if the destination is nested in the source, false if it comes after it.
     pub(super) fn is_nesting(&self) -> bool {
         matches!(self, Self::Calls | Self::Contains | Self::Launches)
     }

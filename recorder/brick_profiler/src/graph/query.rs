@@ -76,7 +76,6 @@ impl ExecutionGraph {
         ids.zip(&self.nodes)
     }
 
-    /// The name for people, as reports print it.
     pub(super) fn label(node: &ExecutionNode) -> String {
         match node {
             ExecutionNode::Layer { index } => format!("Layer {index}"),
@@ -90,7 +89,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// File and line of a function, as far as they are known.
     pub(super) fn place(node: &ExecutionNode) -> Option<String> {
         match node {
             ExecutionNode::Function {
@@ -102,7 +100,8 @@ impl ExecutionGraph {
         }
     }
 
-    /// Both sides of a transfer that are on a device, and its bytes: what a transfer back has in common with it.
+    /// Device side, bytes and direction of a transfer between host and device. Device side and bytes identify
+    /// the transfer back.
     pub(super) fn device_side(node: &ExecutionNode) -> Option<(&str, u64, TransferDirection)> {
         match node {
             ExecutionNode::Transfer {

@@ -13,36 +13,32 @@ use crate::clock;
 
 const NO_TIMES: &str = "recorded without times";
 
-/// An open scope.
 #[derive(Debug)]
 pub(super) struct Scope {
     node: ExecutionNodeId,
     start: Moment,
     row: ScopeRow,
-    /// The row that what is recorded inside lies in; `None`: no run, or none of `bricks`.
+    /// Parent of rows recorded inside; `None` without a run or without a row of `bricks`.
     place: Option<BrickPlace>,
-    /// The layer that holds inside it.
     layer: Option<u32>,
-    /// Of a scope that had ended when it was pushed: the moment from which what lies in it is laid out.
+    /// For a scope that had ended when it was pushed: where its next content is laid out.
     cursor: Option<Moment>,
-    /// True if something with times was recorded inside.
     holds_work: bool,
 }
 
-/// The row of a scope.
 #[derive(Debug)]
 enum ScopeRow {
-    /// Recorded already, or by another name; or there is none.
+    /// Already recorded, or under another name; or there is no row.
     Done,
-    /// Of `bricks`, when it is popped.
+    /// A row of `bricks`, written at the pop.
     Brick {
         kind: BrickKind,
         name: Site,
         elements: Option<u64>,
-        /// Stated by the program, and past when the scope was pushed.
+        /// Duration stated by the program; the interval had passed when the scope was pushed.
         timing_ns: Option<u64>,
     },
-    /// Of `transfers`, when it is popped.
+    /// A row of `transfers`, written at the pop.
     Transfer(ExecutionNode),
 }
 
@@ -173,7 +169,6 @@ impl ExecutionGraph {
         Some(self.scopes.last()?.node)
     }
 
-    /// The row that what is recorded now lies in.
     pub(crate) fn scope_place(&self) -> Option<BrickPlace> {
         self.scopes.last()?.place
     }
@@ -185,7 +180,6 @@ impl ExecutionGraph {
         }
     }
 
-    /// Says that something with times is recorded in the open scopes.
     pub(crate) fn note_work(&mut self) {
         for scope in &mut self.scopes {
             scope.holds_work = true;
@@ -226,7 +220,7 @@ impl ExecutionGraph {
         }
     }
 
-    /// A row of `bricks` for a brick that ended now, and its start.
+    /// Writes a row of `bricks` for a brick that ended now. Also returns its start.
     #[track_caller]
     pub(super) fn brick_row(
         &mut self,
@@ -250,8 +244,8 @@ impl ExecutionGraph {
         (place, Some(start))
     }
 
-    /// The times of a kernel or transfer: in a brick that has ended they are laid out one after another from its start,
-    /// as nothing tells where in it they were; elsewhere they end now.
+    /// Times of a kernel or transfer. In a brick that has ended they are laid out one after another from its
+    /// start, because their real position is unknown; elsewhere they end now.
     fn leaf_times(&mut self, node: &ExecutionNode) -> (Moment, Moment) {
         let ns = node.timing_ns().unwrap_or(0);
         let of_brick = self.brick.as_ref().filter(|_| node.is_kernel());
@@ -269,7 +263,6 @@ impl ExecutionGraph {
         (start, end)
     }
 
-    /// The row of a node that is no scope and ended now.
     #[track_caller]
     pub(super) fn leaf_row(&mut self, node: &ExecutionNode, parent: u64) -> SpanId {
         let enclosing = Enclosing {
@@ -358,7 +351,6 @@ impl ExecutionGraph {
         row
     }
 
-    /// Attributes for all that has no column.
     fn attributes(&self, node: &ExecutionNode, row: SpanId) {
         if row.is_none() {
             return;
@@ -399,13 +391,13 @@ impl ExecutionGraph {
         }
     }
 
-    /// The moment `ns` before another, not before the clocks were first read.
+    /// `ns` before a moment, but not before the clocks were first read.
     fn before(&self, moment: Moment, ns: u64) -> Moment {
         moment.at(moment.monotonic_ns().saturating_sub(ns), self.made)
     }
 }
 
-/// A figure as a number of things; `None`: it is no such number.
+/// `None` if the figure is not a count.
 fn count(figure: f64) -> Option<u64> {
     (0.0..1e18)
         .contains(&figure)

@@ -12,16 +12,15 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{ExecutionGraph, ExecutionNodeId};
 
-/// Nodes whose order contradicts itself.
+/// Nodes whose edges form a cycle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cycle(pub Vec<ExecutionNodeId>);
 
-/// Moments of all events, in nanoseconds from the start of the first.
+/// Times of all events, in nanoseconds from the start of the first.
 #[derive(Debug)]
 pub(super) struct Schedule {
     earliest: Vec<u64>,
     latest: Vec<u64>,
-    /// The event that an event waited for.
     before: Vec<Option<usize>>,
     pub total_ns: u64,
 }
@@ -84,7 +83,7 @@ impl Schedule {
     }
 }
 
-/// Events that follow each event, and after how many nanoseconds.
+/// Successors of each event, with the delay in nanoseconds.
 fn arcs(graph: &ExecutionGraph) -> Vec<Vec<(usize, u64)>> {
     let mut next = vec![Vec::new(); 2 * graph.nodes.len()];
     let holds_time = nodes_that_hold_time(graph);
@@ -121,7 +120,6 @@ fn arcs(graph: &ExecutionGraph) -> Vec<Vec<(usize, u64)>> {
     next
 }
 
-/// True if a node lies in another, or is it.
 fn lies_in(graph: &ExecutionGraph, node: ExecutionNodeId, outer: ExecutionNodeId) -> bool {
     let mut at = Some(node);
     // A node that lies in itself is a cycle, found later.
@@ -135,7 +133,7 @@ fn lies_in(graph: &ExecutionGraph, node: ExecutionNodeId, outer: ExecutionNodeId
     false
 }
 
-/// Nodes inside of which some other has a time.
+/// Nodes with a timed node inside them.
 fn nodes_that_hold_time(graph: &ExecutionGraph) -> Vec<bool> {
     let mut parents = vec![Vec::new(); graph.nodes.len()];
     for edge in graph

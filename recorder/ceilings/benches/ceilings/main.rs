@@ -88,8 +88,7 @@ fn find<'p>(peaks: &'p CpuCeilings, level: &str, operation: &str) -> Option<&'p 
     })
 }
 
-/// Lanes of a register, and operations of one instruction on each; of `mul_add` both
-/// instructions together.
+/// Lanes of a register, and operations per lane of one instruction; `mul_add` counts both its instructions.
 fn register_lanes(level: &str, precision: &str) -> Option<(f64, f64)> {
     let bytes = match level {
         "sse2" | "neon" => 16,
@@ -107,7 +106,7 @@ fn register_lanes(level: &str, precision: &str) -> Option<(f64, f64)> {
     Some(((bytes / lane).max(1) as f64, f64::from(operations)))
 }
 
-/// As large together as what the ceilings of memory go over.
+/// Together as large as the memory that the ceilings use.
 fn array_bytes(peaks: &CpuCeilings) -> usize {
     let last = peaks.machine.caches.last().map_or(86 << 20, |c| c.bytes);
     (12 * last as usize).max(64 << 20)

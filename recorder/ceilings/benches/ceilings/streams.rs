@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Times each loop runs in a turn; the best counts, as it does for ceilings.
+/// Runs of each loop in a turn; the best counts, as for ceilings.
 const TIMES: usize = 15;
 
-/// The loops, compiled for some instructions.
 macro_rules! loops {
     ($of:ident $(, $feature:literal)?) => {
         mod $of {
@@ -61,7 +60,6 @@ loops!(avx2, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
 loops!(avx512, "avx512f,avx512vl");
 
-/// Runs one of them in the widest instructions there are.
 macro_rules! widest {
     ($name:ident($($argument:expr),*)) => {{
         #[cfg(target_arch = "x86_64")]
@@ -79,7 +77,7 @@ macro_rules! widest {
     }};
 }
 
-/// By stores that pass the caches by, as every x86-64 has them; `a` begins at a multiple of 16.
+/// With non-temporal stores, which every x86-64 has. `a` begins at a multiple of 16.
 #[cfg(target_arch = "x86_64")]
 fn stream(a: &mut [f64], b: &[f64]) {
     use std::arch::x86_64::{_mm_loadu_pd, _mm_sfence, _mm_stream_pd};

@@ -17,19 +17,19 @@ pub enum AttachError {
     /// Each rank is a run of its own.
     #[error("{}: holds several ranks, which may have run on different machines (hint: give one of them, such as {}/rank=0, on its machine)", .0.display(), .0.display())]
     Ranks(PathBuf),
-    /// Its format.
+    /// Its format is too new.
     #[error("{}: is of format {}, which this program does not know (hint: use a newer one)", .0.display(), .1)]
     Newer(PathBuf, u32),
-    /// Its recorder lives.
+    /// It is still being recorded.
     #[error("{}: is being recorded now (hint: wait for its end)", .0.display())]
     Recording(PathBuf),
-    /// Its recorder does not live any more.
+    /// Its recorder died before the run ended.
     #[error("{}: its recording was never ended (hint: `trueno-analyze recover` it first)", .0.display())]
     Unfinished(PathBuf),
-    /// An analysis of the recording itself is what should have them.
+    /// The recording itself should get the ceilings, not an export of it.
     #[error("{}: is an export (hint: join the ceilings to the recording, and export that again)", .0.display())]
     Exported(PathBuf),
-    /// The machine of the run is not known.
+    /// The machine of the run is unknown.
     #[error("{}: was imported from another tool's file, which does not say on which machine it was recorded", .0.display())]
     Imported(PathBuf),
     /// Ceilings of another machine say nothing about it.
@@ -43,7 +43,7 @@ pub enum AttachError {
     /// The run is write-protected.
     #[error("{}: is read-only (hint: `chmod u+w` it, or join to a copy)", .0.display())]
     ReadOnly(PathBuf),
-    /// Its files are not those that were written.
+    /// Its files differ from those that were written.
     #[error("{}: is damaged: {file}: {problem} (hint: `trueno-analyze info` shows all of it)", .run.display())]
     Damaged {
         /// The run.
@@ -53,23 +53,23 @@ pub enum AttachError {
         /// The finding.
         problem: String,
     },
-    /// The run has ceilings.
+    /// The run already has ceilings.
     #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace replaces them)", .run.display())]
     Already {
         /// The run.
         run: PathBuf,
         /// Their number.
         count: u64,
-        /// The run's own words about them, in brackets.
+        /// What the run says about them, in brackets.
         said: String,
     },
-    /// Another process is at it.
+    /// Another process is changing it.
     #[error("{}: another process is adding ceilings to it (hint: wait until it has finished)", .0.display())]
     Busy(PathBuf),
-    /// Something else has the name.
+    /// Another file has this name.
     #[error("{}: is in the way and not ours (hint: move it)", .0.display())]
     InTheWay(PathBuf),
-    /// While the ceilings were measured.
+    /// It changed while the ceilings were measured.
     #[error("{}: has changed meanwhile (hint: try again)", .0.display())]
     Changed(PathBuf),
     /// The rows cannot be written.
@@ -113,7 +113,6 @@ impl From<FileError> for AttachError {
 }
 
 impl AttachError {
-    /// Error of a new run of `run` that cannot be put together.
     pub(super) fn stage(run: &Path, why: StageError) -> Self {
         match why {
             StageError::Busy(_) => Self::Busy(run.to_owned()),

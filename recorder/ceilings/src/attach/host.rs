@@ -5,11 +5,11 @@ use std::fmt::Debug;
 use trueno_format::host;
 use trueno_format::run_json::Host;
 
-/// Compares the hosts; gives the facts that the run does not say and that could not be compared.
+/// Compares the hosts. Returns the facts that could not be compared because the run lacks them.
 ///
 /// # Errors
-/// The values that differ, both of each. One that a run should state and does not differs, too: without it
-/// nobody knows. The microcode alone may be missing: it is not in older runs.
+/// The values that differ, both of each. A fact that every run should state counts as different if it is missing.
+/// Only the microcode may be missing: older runs lack it.
 pub(super) fn compare(of_run: &Host) -> Result<Vec<&'static str>, String> {
     between(of_run, &host::facts())
 }

@@ -15,10 +15,8 @@ use trueno_format::run_json::Table;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{ColumnType, TableId};
 
-/// The table, and the folder with its segments.
 pub(super) const CEILINGS: &str = "ceilings";
 
-/// A value of a row that stays.
 #[derive(Clone, Debug, PartialEq)]
 enum CellValue {
     Null,
@@ -28,12 +26,10 @@ enum CellValue {
     Text(String),
 }
 
-/// The rows of the table that a run has.
 #[derive(Debug, Default)]
 pub(super) struct Old {
     /// Measured ceilings of the processor.
     pub measured: u64,
-    /// Rows of the segments that are not in the new run, if any is not.
     kept: Vec<Vec<CellValue>>,
     /// Counts of the segments that are left out.
     pub dropped: Table,
@@ -124,7 +120,7 @@ fn cell_value(array: &dyn Array, ty: ColumnType, row: usize) -> Option<CellValue
     })
 }
 
-/// Writes the new rows, behind those of the segments that are left out.
+/// Writes the new rows after those of the segments that are left out.
 pub(super) fn write(
     run: &mut RunWriter,
     old: &Old,

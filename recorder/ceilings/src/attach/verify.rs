@@ -67,7 +67,7 @@ fn segment(path: &Path, lines: &[Line]) -> Result<(), String> {
     }
 }
 
-/// Segments that are there, sealed or not, by their names in the journal.
+/// Existing segments, sealed or not, by their names in the journal.
 fn files(run: &Path) -> io::Result<BTreeSet<String>> {
     let mut out = BTreeSet::new();
     for folder in fs::read_dir(run)? {

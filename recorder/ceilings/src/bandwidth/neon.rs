@@ -140,7 +140,7 @@ work!(
     []
 );
 
-/// Every aarch64 has them.
+/// Every aarch64 has these instructions.
 pub(super) fn movers(operation: Operation) -> Vec<Mover> {
     vec![Mover {
         operation,

@@ -15,7 +15,7 @@ fn doubles(moving: &Moving, memory: &mut Memory, array: usize) -> Vec<f64> {
     words.iter().map(|word| f64::from_ne_bytes(*word)).collect()
 }
 
-/// Gives array `k` values of its own at each place.
+/// Fills array `k` with a distinct value at each position.
 fn number(moving: &Moving, memory: &mut Memory) {
     for array in 0..moving.mover.operation.arrays() {
         let (start, bytes) = (moving.offset + moving.start(array), moving.bytes);
@@ -65,8 +65,7 @@ fn one_pass_goes_over_every_element_once() {
     }
 }
 
-/// Memory behind the last block asked for is not touched, the next time goes on there, and after
-/// the end the start comes.
+/// Only the requested blocks are touched. The next call continues there, and wraps round at the end.
 #[test]
 fn blocks_are_counted_and_wrap_round() {
     for mover in Mover::all(Operation::Copy) {
@@ -113,7 +112,7 @@ fn filling_gives_every_array_its_value() {
     assert!(doubles(&moving, &mut memory, 0).iter().all(|a| *a == 3.5));
 }
 
-/// Whole passes before a visit fill the arrays; parts of one leave them as they are.
+/// Whole passes before a visit fill the arrays; partial passes leave them as they are.
 #[test]
 fn warming_goes_over_what_it_is_told_to() {
     let Some(mover) = Mover::widest(Operation::Copy) else {
@@ -138,7 +137,7 @@ fn warming_goes_over_what_it_is_told_to() {
     }
 }
 
-/// Over time at every large page that leaves room for it, and never beyond the memory.
+/// Over time it uses every large page with enough room after it, and never memory beyond the end.
 #[test]
 fn it_works_all_over_the_memory() {
     let Some(mover) = Mover::widest(Operation::Triad) else {

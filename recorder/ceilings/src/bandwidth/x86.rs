@@ -5,7 +5,7 @@ use std::arch::asm;
 
 use super::{FACTOR, Mover, Operation, Place};
 
-/// A line for each of the registers 0 to 7; `\r` in it is the number.
+/// Repeats a line for each of the registers 0 to 7; `\r` stands for the number.
 macro_rules! eight {
     ($($text:literal),+) => {
         concat!(".irp r, 0, 1, 2, 3, 4, 5, 6, 7\n", $($text,)+ "\n.endr\n")
@@ -57,7 +57,6 @@ macro_rules! work {
     };
 }
 
-/// Buffer into which `Read` stores its registers.
 #[repr(align(64))]
 struct Sums([u64; 64]);
 
@@ -187,7 +186,7 @@ work!(
     ""
 );
 
-/// Those this processor can run, narrow ones first.
+/// Those that this processor supports, narrow registers first.
 pub(super) fn movers(operation: Operation) -> Vec<Mover> {
     type Run = unsafe fn(&mut Place, u64) -> u64;
     let runs: [Run; 3] = match operation {

@@ -5,7 +5,7 @@ use std::arch::asm;
 
 use super::{Lanes, Loop};
 
-/// An instruction for each accumulator: `#` is its number.
+/// Repeats an instruction for each accumulator; `#` stands for its number.
 macro_rules! each {
     ($one:ident $(, $more:literal)*) => {
         concat!(
@@ -58,7 +58,7 @@ macro_rules! vector {
     };
 }
 
-/// `sdot v<n>.4s, v16.16b, v17.16b` as a number: an assembler for every aarch64 does not know it.
+/// Encodes `sdot v<n>.4s, v16.16b, v17.16b` as a number, because not every aarch64 assembler knows it.
 macro_rules! dot {
     ($number:literal) => {
         concat!(".inst 0x4e919600 + ", $number, "\n")

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// The accumulators after `steps`, each computed by itself.
+/// The accumulators after `steps`, computed one by one.
 fn expected(work: &Loop, steps: u64) -> Vec<u8> {
     let lanes = work.accumulators * work.width_bytes / work.lanes.bytes();
     // Of NEON's vectors, the products are added to what is there.

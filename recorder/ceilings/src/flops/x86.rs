@@ -8,7 +8,7 @@ use std::arch::asm;
 
 use super::{Lanes, Loop};
 
-/// A line for each accumulator; `\r` in it is the number.
+/// Repeats a line for each accumulator; `\r` stands for the number.
 macro_rules! each {
     ($($text:literal),+) => {
         concat!(".irp r, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13\n", $($text,)+ "\n.endr\n")
@@ -167,7 +167,7 @@ fn avx512_vnni() -> bool {
     avx512() && is_x86_feature_detected!("avx512vnni")
 }
 
-/// `scalar` and `sse2` are what every x86-64 has: no FMA, so a multiplication and an addition.
+/// `scalar` and `sse2` use what every x86-64 has: no FMA, so a multiplication and an addition.
 pub(super) const LOOPS: [Loop; 10] = [
     made("scalar", "mul_add", Lanes::F32, 4, always, scalar_f32),
     made("scalar", "mul_add", Lanes::F64, 8, always, scalar_f64),

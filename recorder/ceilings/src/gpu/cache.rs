@@ -7,7 +7,7 @@ use crate::CacheError;
 use crate::cache::{cache_folder, read_found, replace_found};
 use trueno_format::Error;
 
-/// Raised when the kernels or what is made of their times change.
+/// Raised when the kernels, or the calculation from their times, change.
 pub(super) const CODE_VERSION: u32 = 2;
 
 impl GpuCeilings {
@@ -27,7 +27,6 @@ impl GpuCeilings {
         Self::read(&Self::file(uuid)?, uuid)
     }
 
-    /// `file` is one of the cache folder.
     fn read(file: &Path, uuid: &str) -> Result<Self, CacheError> {
         let file = file.to_owned();
         let unreadable = |problem: String| CacheError::Unreadable {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use trueno_cupti::library::Library;
 
-/// File names, the newest first.
+/// The newest first.
 const NAMES: [&str; 4] = [
     "libcublas.so.13",
     "libcublas.so.12",

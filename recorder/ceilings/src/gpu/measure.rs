@@ -22,7 +22,7 @@ use crate::measure::Progress;
 use crate::repeat::{Repeated, millionths, whole};
 use trueno_format::{Ceiling, CeilingKind, Source};
 
-/// Longer loops than this are not tried: a kernel that takes no time does not work.
+/// Limit on the length of a loop. A kernel that still takes no time does not work.
 const MAX_ROUNDS: u64 = 1 << 31;
 
 /// Measures all ceilings of a device; `library` opens cuBLAS where no kernel of ours reaches the peak; `progress` hears
@@ -133,7 +133,7 @@ fn capability(device: &Device) -> u32 {
     of(attribute::MAJOR) * 10 + of(attribute::MINOR)
 }
 
-/// A device may run faster than its driver says: one that was seen to is believed.
+/// A device may run faster than its driver says; if a faster clock was measured, that one counts.
 fn sheet(device: &Device, capability: u32, measured_hz: Option<f64>) -> Sheet {
     let of = |which| f64::from(device.attribute(which).unwrap_or(0).max(0));
     Sheet {
@@ -161,7 +161,6 @@ fn facts(device: &Device, context: &Context) -> Result<Gpu, DriverError> {
     })
 }
 
-/// Everything that launches need.
 struct Bench {
     context: Context,
     stream: Stream,
@@ -169,7 +168,7 @@ struct Bench {
     to: Event,
     arrays: [Buffer; 3],
     out: Buffer,
-    /// Texts for this device, or why the driver refuses one.
+    /// The texts for this device, or why the driver rejects them.
     modules: Vec<(Text, Result<Module, DriverError>)>,
     multiprocessors: u32,
 }
@@ -219,7 +218,6 @@ impl Bench {
         }
     }
 
-    /// Numbers in all arrays.
     fn fill(&self, bytes: u64) -> Result<(), DriverError> {
         let fill = self.kernel(Text::All, "peak_fill")?;
         for array in &self.arrays {
@@ -240,7 +238,6 @@ impl Bench {
         }
     }
 
-    /// Seconds of one launch.
     fn seconds(
         &self,
         function: &Function,
@@ -283,7 +280,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The ceiling of a kernel that computes what it should, and no more than there can be.
+    /// The ceiling of a kernel, if its result is right and its rate possible.
     fn believed(
         &self,
         step: &Step,
@@ -296,7 +293,6 @@ impl Bench {
         believed(&self.rates(&function, step, effort).map_err(words)?, limit)
     }
 
-    /// Compares the product of one block.
     fn check(&self, function: &Function, step: &Step) -> Result<(), String> {
         let Some((product, kind)) = step.product else {
             return Ok(());
@@ -319,7 +315,6 @@ impl Bench {
         }
     }
 
-    /// Reads words of the device.
     fn words(&self, from: &Buffer, at: u64, count: usize) -> Result<Vec<u64>, DriverError> {
         let mut host = Pinned::new(&self.context, count)?;
         let stream = self.stream.handle();
@@ -332,7 +327,7 @@ impl Bench {
         }
     }
 
-    /// Ceilings of cuBLAS for types that no kernel here reaches the peak of.
+    /// Ceilings from cuBLAS, for types whose peak no kernel here reaches.
     #[expect(clippy::too_many_arguments, reason = "what `measure` has collected")]
     fn by_library(
         &self,
@@ -400,7 +395,6 @@ impl Bench {
         }
     }
 
-    /// Side of the matrices, and operations a second of each repetition.
     fn gemm_rates(
         &self,
         blas: &Blas,
@@ -498,7 +492,6 @@ impl Bench {
         Ok((side, rates.collect::<Result<_, String>>()?))
     }
 
-    /// Work a second, of each repetition.
     fn rates(
         &self,
         function: &Function,
@@ -522,7 +515,6 @@ impl Bench {
             .collect()
     }
 
-    /// Clock of the processors.
     fn clock_hz(&self) -> Result<Option<f64>, DriverError> {
         const ROUNDS: u32 = 100_000;
         let function = self.kernel(Text::All, "peak_clock")?;
@@ -551,7 +543,6 @@ impl Bench {
     }
 }
 
-/// A handle of cuBLAS.
 struct Handle<'b> {
     context: &'b Context,
     blas: &'b Blas,
@@ -572,7 +563,6 @@ impl<'b> Handle<'b> {
         Ok(made)
     }
 
-    /// Calls it with the context current; an error is its own number.
     fn call(&self, function: &str, call: impl FnOnce(*mut c_void) -> i32) -> Result<(), String> {
         let mut code = 0;
         self.context
@@ -597,7 +587,7 @@ impl Drop for Handle<'_> {
     }
 }
 
-/// What repetitions reached, if that can be.
+/// Summary of the repetitions, if they are not above what the data sheet allows.
 fn believed(rates: &[f64], limit: Option<f64>) -> Result<Repeated, String> {
     let found = Repeated::from_rates(rates).ok_or("it takes no time, so it did not run")?;
     match limit.filter(|limit| found.reached > limit * TOLERANCE) {
@@ -610,7 +600,7 @@ fn believed(rates: &[f64], limit: Option<f64>) -> Result<Repeated, String> {
     }
 }
 
-/// Number of rounds that take long enough, if the time is proportional to it.
+/// Number of rounds that should take long enough, if the time is proportional to it.
 fn more(rounds: u64, seconds: f64, least: f64) -> u64 {
     let factor = if seconds > 0.0 {
         (least / seconds * 1.1).clamp(1.5, 1024.0)

@@ -4,7 +4,7 @@
 //! `depth * row * column` to an accumulator. A kernel whose sums differ did other work than is counted, and gets no
 //! ceiling. All sums are whole numbers that every accumulator holds exactly.
 
-/// Rows and columns that hold twos, a bit each. The same constants stand in `tensor.cu`.
+/// Bit sets of the rows and columns that contain twos. `tensor.cu` has the same constants.
 const TWO_ROWS: u64 = 0x9E37_79B9_7F4A_7C15;
 const TWO_COLUMNS: u64 = 0xD6E8_FEB8_6659_FD93;
 

@@ -2,9 +2,9 @@
 
 use trueno_format::CeilingKind;
 
-/// Operations a clock of one multiprocessor, as NVIDIA's white papers and data sheets of these architectures give them
-/// or as they follow from their figures: dense, a multiply-add is two. Where devices of one compute capability differ,
-/// as GeForce and others do in sums of 32 bits, the higher one.
+/// Operations per clock of one multiprocessor, from NVIDIA's white papers and data sheets or derived from their
+/// figures: dense, with a multiply-add as two. Where devices of one compute capability differ (GeForce and others
+/// in sums of 32 bits), the higher one.
 const RATES: &[(u32, &[(&str, u32)])] = &[
     (70, &[("f16", 1024)]),
     (75, &[("f16", 1024), ("i8", 2048)]),
@@ -91,7 +91,7 @@ const RATES: &[(u32, &[(&str, u32)])] = &[
         ],
     ),
 ];
-/// The same of the cores that are no tensor cores: f32, f64.
+/// The same for the cores other than tensor cores: f32, f64.
 const CORES: &[(u32, u32, u32)] = &[
     (70, 128, 64),
     (75, 128, 4),
@@ -104,9 +104,9 @@ const CORES: &[(u32, u32, u32)] = &[
     (103, 256, 128),
     (120, 256, 4),
 ];
-/// Bytes a clock that a multiprocessor reads from shared memory, since compute capability 7.0.
+/// Bytes per clock that a multiprocessor reads from shared memory, since compute capability 7.0.
 const SHARED_BYTES: u32 = 128;
-/// Clocks and events are not exact to more than this share.
+/// Factor by which clocks and events may be inexact.
 pub(super) const TOLERANCE: f64 = 1.02;
 
 /// Facts of a device that its limits follow from.

@@ -10,19 +10,18 @@ pub const THREADS: u32 = 256;
 pub const BLOCKS_EACH: u32 = 8;
 /// Rounds of a launch whose product is checked.
 pub const CHECK_ROUNDS: u32 = 2;
-/// Bytes of an element that a thread moves at once.
 const ELEMENT_BYTES: u64 = 16;
 
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KernelArgument {
-    /// The nth array.
+    /// The array of this index.
     Array(usize),
-    /// A buffer with room for a word of each thread.
+    /// A buffer with a word for each thread.
     Out,
     /// Elements of 16 bytes in each array.
     Count,
-    /// The count that is raised until a launch takes long enough.
+    /// Number of rounds, raised until a launch takes long enough.
     Rounds,
     Half(u32),
     Word(u64),
@@ -35,7 +34,7 @@ pub enum Text {
     All,
     /// `mma.sync`, from compute capability 8.0.
     Sm80,
-    /// FP8 through `mma.sync`, of 8.9 and 12.x. On 9.0 and 10.x it is assembled to conversions and `HMMA` of f16.
+    /// FP8 through `mma.sync`, for 8.9 and 12.x. On 9.0 and 10.x it compiles to conversions and f16 `HMMA`.
     Sm89,
     /// `wgmma`, of 9.0 alone.
     Sm90a,
@@ -102,11 +101,8 @@ pub struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
-    /// Arrays read or written in each round.
     Arrays(u64),
-    /// Amount of each thread in each round.
     Thread(u64),
-    /// Amount of each warp in each round.
     Warp(u64),
 }
 
@@ -229,7 +225,6 @@ pub fn plan(l2_bytes: u64, array_bytes: u64, capability: u32) -> Vec<Step> {
     steps
 }
 
-/// A kernel of tensor cores.
 struct Tensor {
     kernel: &'static str,
     text: Text,
@@ -237,7 +232,6 @@ struct Tensor {
     instruction: &'static str,
     parts: Parts,
     depth: u32,
-    /// Words that hold ones, and that hold twos.
     values: (u64, u64),
 }
 

@@ -59,8 +59,8 @@ fn all_threads_do_the_same_and_every_repetition_counts() {
     }
 }
 
-/// Takes a microsecond a round, but is interrupted for long when it runs first: longer than it is to take, and that is longer
-/// than a busy machine makes every try take.
+/// Takes a microsecond per round, but its first run is interrupted for longer than the whole repetition should
+/// take. A busy machine does not delay every try by that much.
 struct Interrupted {
     calls: u64,
 }
@@ -97,7 +97,7 @@ impl Work for Broken {
     }
 }
 
-/// Nobody waits for ever, and what needs the thread that is gone has no rates.
+/// No thread waits for ever, and measurements that need the missing thread have no rates.
 #[test]
 fn a_thread_too_few_gives_no_rates() {
     let team = team(2);

@@ -31,7 +31,7 @@ fn main() {
     println!("{}", used_ns());
 }
 
-/// Threads that are joined while they work, so that the calls of each run are the same.
+/// Threads are joined while they work, so that each run makes the same calls.
 fn on_each_thread(part: impl Fn(usize) + Send + Clone + 'static) {
     let all: Vec<_> = (0..THREADS)
         .map(|number| {
@@ -47,7 +47,6 @@ fn on_each_thread(part: impl Fn(usize) + Send + Clone + 'static) {
         .for_each(|thread| thread.join().expect("it works"));
 }
 
-/// Numbers in a table, and some functions deep.
 fn work(rounds: u64) -> u64 {
     let mut table = vec![1_u64; 4096];
     for round in 0..rounds {
@@ -75,7 +74,7 @@ fn inner(table: &mut [u64], factor: u64) {
     }
 }
 
-/// A call every 50 µs or so.
+/// A call about every 50 µs.
 fn calls_and_work(count: u64) {
     let mut to = File::create("/dev/null").expect("it is there");
     for _ in 0..count {
@@ -89,7 +88,8 @@ fn writes(count: u64) {
     (0..count).for_each(|_| to.write_all(b"x").expect("it takes all"));
 }
 
-/// Threads that wait for each other, by pipes and by a condition, and threads and processes that come and go.
+/// Threads that wait for each other through pipes and a condition variable, plus threads and processes that come
+/// and go.
 fn turns(count: u64) {
     let (mut there, mut to) = pipe().expect("a pipe");
     let (mut back, mut answer) = pipe().expect("a pipe");
@@ -126,7 +126,7 @@ fn turns(count: u64) {
     other.join().expect("it ends");
 }
 
-/// CPU time of this process and its threads, also of those that have ended.
+/// CPU time of this process and its threads, including those that have ended.
 fn used_ns() -> u64 {
     const TICK_NS: u64 = 10_000_000;
     let stat = std::fs::read_to_string("/proc/self/stat").expect("it is there");

@@ -19,7 +19,6 @@ use trueno_testing::{Table, run_json, table};
 
 const MEANS: [&str; 2] = ["--sample", "--calls"];
 
-/// A folder to record in.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -35,7 +34,6 @@ impl Place {
         self.path("it.run")
     }
 
-    /// Begins the program, and waits until all its threads are there.
     fn program(&self) -> Program<'_> {
         let own = std::env::current_exe().unwrap();
         let child = Command::new(own)
@@ -97,7 +95,6 @@ impl Program<'_> {
         self.child.id()
     }
 
-    /// Bytes that one of its threads has written.
     fn written(&self, thread: &str) -> u64 {
         fs::metadata(self.place.path(thread)).map_or(0, |file| file.len())
     }
@@ -107,7 +104,6 @@ impl Program<'_> {
         wait_until(|| self.written(thread) > before + 50);
     }
 
-    /// The values of a key of `/proc/PID/task/*/status`.
     fn status(&self, key: &str) -> Vec<String> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id())).unwrap();
         let texts =
@@ -116,7 +112,6 @@ impl Program<'_> {
         texts.map(value).collect()
     }
 
-    /// What signals do to it.
     fn dispositions(&self) -> [Vec<String>; 3] {
         ["SigBlk", "SigIgn", "SigCgt"].map(|key| self.status(key))
     }
@@ -130,7 +125,6 @@ impl Program<'_> {
         unsafe { libc::kill(self.id().cast_signed(), signal) };
     }
 
-    /// Lets it end by itself.
     fn ends(mut self) {
         self.place.tell("enough");
         assert_eq!(self.child.wait().unwrap().code(), Some(program::CODE));
@@ -152,7 +146,6 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// Waits until it has said this; its end without it is a fault.
     fn wait_for(&mut self, text: &str) {
         while !self.said.contains(text) {
             let bytes = self.stderr.read_line(&mut self.said).unwrap();
@@ -165,7 +158,6 @@ impl Recorder {
         unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
     }
 
-    /// Waits for its end. Gives all that it said.
     fn ends(mut self) -> (ExitStatus, String) {
         self.stderr.read_to_string(&mut self.said).unwrap();
         (self.child.wait().unwrap(), self.said)
@@ -189,7 +181,6 @@ fn wait_until(holds: impl Fn() -> bool) {
     }
 }
 
-/// Ways in which processes can be recorded here.
 fn means() -> Vec<&'static str> {
     let place = Place::new();
     let can = |means: &&str| {
@@ -202,14 +193,12 @@ fn means() -> Vec<&'static str> {
     MEANS.into_iter().filter(can).collect()
 }
 
-/// Number of a thread in the run, by its name.
 fn thread_of(threads: &Table, name: &str) -> Option<i128> {
     let names = threads.texts("name");
     let row = names.iter().position(|found| *found == Some(name))?;
     threads.number("thread", row)
 }
 
-/// Rows of a table that a thread has.
 fn rows_of(table: &Table, thread: i128) -> Vec<usize> {
     let is_its = |row: &usize| table.number("thread", *row) == Some(thread);
     (0..table.rows).filter(is_its).collect()

@@ -7,22 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Makes the test binary that program.
+/// Environment variable that turns the test binary into the program.
 pub const ROLE: &str = "TRUENO_TEST_ATTACH";
-/// Exit code of the program.
 pub const CODE: i32 = 7;
-/// Threads that are there from the beginning, beside the first one.
 pub const WORKERS: [&str; 2] = ["worker-0", "worker-1"];
-/// Thread that waits all the time.
 pub const SLEEPER: &str = "sleeper";
-/// Thread that begins when the file `more` is there.
+/// Thread that starts once the file `more` exists.
 pub const LATE: &str = "late";
-/// Name of the thread of the child that it begins.
 pub const CHILD: &str = "child";
 
 static ROUNDS: AtomicU64 = AtomicU64::new(0);
 
-/// A program; alone it has nothing to do.
+/// Entry point of the program; does nothing in a normal test run.
 #[test]
 fn does_its_part() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -48,7 +44,6 @@ fn tell(name: &str) {
     fs::rename(format!("{name}.new"), name).unwrap();
 }
 
-/// Writes and computes until the file `enough` is there.
 fn works(file: &str) {
     let mut file = fs::File::create(file).unwrap();
     while !exists("enough") {

@@ -5,7 +5,6 @@ use std::process::Command;
 
 use crate::{Place, exists, means, wait_until};
 
-/// User of nothing.
 const NOBODY: u32 = 65534;
 
 fn refused(place: &Place, flags: &[&str], code: i32, why: &str) {

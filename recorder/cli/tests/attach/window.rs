@@ -7,7 +7,6 @@ use trueno_testing::{run_json, table};
 
 use crate::{Place, Recorder, exists, means, program, rows_of, thread_of, wait_until};
 
-/// The program, behind flags of the recorder.
 fn command(flags: &[&str]) -> Vec<String> {
     let own = std::env::current_exe()
         .unwrap()
@@ -43,7 +42,7 @@ fn wait_until_written(place: &Place, thread: &str) {
     wait_until(|| written(place, thread) > before + 200);
 }
 
-/// Also those that need a library in the program.
+/// Including those that need a library in the program.
 fn all_means() -> Vec<&'static str> {
     let mut all = means();
     all.push("--alloc=4096");

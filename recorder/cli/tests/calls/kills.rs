@@ -10,7 +10,6 @@ use trueno_testing::{Table, table};
 
 use crate::{Place, can_trace, exists, program};
 
-/// Writes that the program had made when somebody looked.
 fn writes(place: &Place) -> u64 {
     let text = fs::read_to_string(place.0.path().join("writes"));
     text.ok().and_then(|text| text.parse().ok()).unwrap_or(0)
@@ -22,7 +21,6 @@ fn wait_until(holds: impl Fn() -> bool) {
     }
 }
 
-/// Rows of calls in segments and in what was left.
 fn kept(place: &Place) -> Vec<Table> {
     let run = place.run();
     let mut tables = Vec::new();

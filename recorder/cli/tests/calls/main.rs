@@ -15,7 +15,6 @@ use std::process::{Command, Output};
 
 use trueno_testing::{Table, table};
 
-/// A folder to record in.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -27,7 +26,6 @@ impl Place {
         self.0.path().join("it.run")
     }
 
-    /// `trueno-record run` with these flags before the program.
     fn command(&self, flags: &[&str], program: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
         command
@@ -39,7 +37,6 @@ impl Place {
         command
     }
 
-    /// Records, with this part of the test binary as the program.
     fn record(&self, flags: &[&str], role: &str) -> Output {
         let own = std::env::current_exe().unwrap();
         let own = own.to_str().unwrap();
@@ -55,7 +52,7 @@ impl Place {
     }
 }
 
-/// True if programs can be traced here; said where they cannot, as in a container that forbids it.
+/// True if programs can be traced here. Prints a message if not, as in a container that forbids it.
 fn can_trace() -> bool {
     let place = Place::new();
     let ends = |flags: &str| {
@@ -69,11 +66,9 @@ fn can_trace() -> bool {
     can
 }
 
-/// Rows of calls.
 struct Calls(Table);
 
 impl Calls {
-    /// Numbers of the rows of one name, and of one file where it is given.
     fn of(&self, name: &str, target: Option<&str>) -> Vec<usize> {
         let (names, targets) = (self.0.texts("name"), self.0.texts("target"));
         (0..self.0.rows)

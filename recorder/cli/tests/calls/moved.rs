@@ -9,7 +9,7 @@ use trueno_testing::{run_json, table};
 
 use crate::{Place, can_trace, exists, text};
 
-/// Ways to record that look at the run's path first, before they need anything of this machine.
+/// Ways to record that check the run's path before they need anything of this machine.
 const WAYS: [&[&str]; 5] = [
     &["--calls"],
     &["--sample"],
@@ -56,7 +56,7 @@ fn a_run_is_not_replaced_through_a_link() {
     assert_eq!(run_json(&target).state, State::Finished);
 }
 
-/// The program moves its own run away, and puts another one at its path.
+/// The program moves its own run away and puts another one at its path.
 #[test]
 fn a_run_that_was_renamed_is_whole_under_its_new_name() {
     if !can_trace() {

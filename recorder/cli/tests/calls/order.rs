@@ -10,14 +10,12 @@ use trueno_testing::{Table, table};
 use crate::program::{CODE, TURNS};
 use crate::{Calls, Place, can_trace, text};
 
-/// Recorded waits, and the calls that ended them.
 struct Recorded {
     calls: Calls,
     waits: Table,
     edges: Table,
-    /// Row of `calls` by id.
     call_of: HashMap<i128, usize>,
-    /// Row of `calls` that is the same call, for each row of `syncs`.
+    /// For each row of `syncs`, the row of `calls` for the same call.
     same: Vec<usize>,
 }
 
@@ -41,7 +39,6 @@ impl Recorded {
         }
     }
 
-    /// Kind and row of `calls` of what ended a wait.
     fn causes(&self, wait: usize) -> Vec<(&str, usize)> {
         let id = self.waits.number("id", wait);
         let kinds = self.edges.texts("kind");
@@ -54,7 +51,7 @@ impl Recorded {
             .collect()
     }
 
-    /// The only cause of a wait; it began before the wait had ended, in another thread.
+    /// The only cause of a wait. Checks that it began before the wait ended, in another thread.
     fn only_cause(&self, wait: usize) -> (&str, usize) {
         let causes = self.causes(wait);
         assert_eq!(causes.len(), 1, "{}", self.told(wait));
@@ -91,7 +88,6 @@ impl Recorded {
         self.calls.number("status", self.same[wait]).unwrap()
     }
 
-    /// Threads that made a call of this name and file.
     fn threads_of(&self, name: &str, target: Option<&str>) -> Vec<i128> {
         let rows = self.calls.of(name, target);
         let mut threads: Vec<_> = rows.iter().map(|row| self.thread(*row)).collect();
@@ -100,7 +96,6 @@ impl Recorded {
         threads
     }
 
-    /// Waits of a name by a thread, in the order of time.
     fn waits_of(&self, name: &str, thread: i128) -> Vec<usize> {
         let names = self.waits.texts("name");
         let mut rows: Vec<usize> = (0..self.waits.rows)
@@ -111,7 +106,6 @@ impl Recorded {
         rows
     }
 
-    /// Calls of a name and file by a thread, in the order of time.
     fn calls_of(&self, name: &str, target: &str, thread: i128) -> Vec<usize> {
         let mut rows = self.calls.of(name, Some(target));
         rows.retain(|row| self.thread(*row) == thread);

@@ -9,18 +9,15 @@ use std::time::Duration;
 
 use crate::turns;
 
-/// Tells the test binary which program to be.
+/// Environment variable that selects the program that the test binary becomes.
 pub const ROLE: &str = "TRUENO_TEST_CALLS";
-/// Threads that write, and writes of each.
 pub const THREADS: usize = 4;
 pub const WRITES: usize = 500;
 pub const BYTES: usize = 10;
-/// Turns of each of two that wait for each other.
 pub const TURNS: usize = 100;
-/// Exit code of programs that end by themselves.
 pub const CODE: i32 = 7;
 
-/// A program; alone it has nothing to do.
+/// Entry point of the programs; does nothing in a normal test run.
 #[test]
 fn does_its_part() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -80,7 +77,7 @@ fn writes() {
     });
 }
 
-/// Another program, begun by a thread that is not the first, while others run.
+/// Runs another program by `exec`, from a thread other than the first, while others run.
 fn becomes() {
     thread::spawn(|| {
         loop {
@@ -128,7 +125,6 @@ fn signals() {
     (0..5).for_each(|_| raise(libc::SIGUSR1));
 }
 
-/// Waits for a child that stops itself, and lets it go on.
 fn job_control() {
     let mut child = Command::new("sh")
         .args(["-c", "kill -STOP $$; exit 5"])
@@ -147,7 +143,7 @@ fn job_control() {
     assert_eq!(child.wait().unwrap().code(), Some(5));
 }
 
-/// Writes until somebody says that it is enough; its recorder may be killed meanwhile.
+/// Writes until the file `enough` exists; its recorder may be killed meanwhile.
 fn goes_on() {
     let file = open("written");
     let mut writes = 0_u64;

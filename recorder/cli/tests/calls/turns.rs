@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::program::TURNS;
 
-/// Says that this thread is one of those that matter.
+/// Marks this thread with a system call that the test looks for.
 fn here() {
     // SAFETY: takes nothing.
     unsafe { libc::getppid() };

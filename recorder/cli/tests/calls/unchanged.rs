@@ -88,7 +88,7 @@ fn what_cannot_be_recorded_is_said_and_leaves_nothing() {
     assert_eq!(done.status.code(), Some(0));
 }
 
-/// Whoever is traced cannot trace: as where the system forbids it.
+/// A process that is traced cannot trace, which looks like a system that forbids tracing.
 #[test]
 fn where_tracing_is_forbidden_nothing_is_started_and_the_doctor_says_so() {
     if !can_trace() {
@@ -135,7 +135,7 @@ fn where_tracing_is_forbidden_nothing_is_started_and_the_doctor_says_so() {
     assert_eq!(done.status.code(), Some(0));
 }
 
-/// Makes the system refuse filters to this process, and to all that it begins.
+/// Makes the system refuse seccomp filters to this process and its children.
 fn refuse_filters() -> io::Result<()> {
     let statement = |code: u32, k: u32| libc::sock_filter {
         code: code as u16,

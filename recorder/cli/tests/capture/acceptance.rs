@@ -6,8 +6,7 @@ use std::process::{Command, Output};
 
 use crate::fakes::{fakes, inject};
 
-/// Packs what travels to the machine with the GPU, of what the tests were built with. `None`: a tool is missing, which
-/// is said.
+/// Packs the files for the machine with the GPU from this build. `None`, with a message, if a tool is missing.
 fn packed(folder: &Path) -> Option<PathBuf> {
     fakes()?;
     for tool in ["bash", "python3", "strip"] {
@@ -28,7 +27,7 @@ fn packed(folder: &Path) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Its exit code and table, with a CUPTI that misbehaves so.
+/// Runs the packed script with a CUPTI that misbehaves in this way. Returns its output and table.
 fn accepted(packed: &Path, misbehaves: &str, results: &Path) -> (Output, String) {
     let all = fakes().unwrap();
     let libraries = [all.join("driver_api"), all.join("new")];

@@ -7,10 +7,8 @@ use serde_json::json;
 use crate::fakes::{Cupti, Recording, command, fakes};
 use trueno_testing::Cell;
 
-/// The device of the fake CUPTI.
 const UUID: &str = "GPU-01020304-0506-0708-090a-0b0c0d0e0f10";
 
-/// A recording where that is kept for the device.
 fn record_with_kept(kept: Option<&str>) -> Option<Recording> {
     let (folder, home) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let cache = home.path().join("trueno-record");

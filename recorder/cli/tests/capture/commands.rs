@@ -8,7 +8,6 @@ use std::process::{Child, Command, Stdio};
 
 use crate::fakes::{Cupti, command, fakes, inject, record};
 
-/// Without a driver, whatever the machine has.
 fn driverless() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
     command
@@ -226,7 +225,7 @@ fn another_tools_injection_is_not_replaced() {
     );
 }
 
-/// A command whose program outlives it, and ends with the test.
+/// A command whose program outlives it. The whole process group is killed when the test ends.
 struct Group(Child);
 
 impl Drop for Group {
@@ -290,7 +289,7 @@ fn what_a_killed_command_left_behind_can_be_collected() {
     assert_eq!(collect().status.code(), Some(2), "it is there already");
 }
 
-/// The folder in which the program's records are collected goes elsewhere, and another one comes to its path.
+/// The folder that collects the program's records is moved, and another one takes its path.
 #[test]
 fn a_capture_that_was_moved_is_collected_where_it_is() {
     let Some(mut run) = command(Cupti::New) else {

@@ -6,7 +6,7 @@ use trueno_format::run_json::State;
 
 use crate::fakes::{Cupti, Recording, command, fakes, record, record_with};
 
-/// Ends when all that it launched was delivered, which is tried every few milliseconds here.
+/// Ends when everything it launched has been delivered; delivery is tried every few milliseconds here.
 const WORDS: &str = "init launch:gemm:7:5:100 sync written:100";
 
 #[test]
@@ -112,7 +112,7 @@ fn a_program_that_uses_neither_leaves_nothing() {
     recording.assert_clean();
 }
 
-/// A limit on the size of files stands for a full disk: the write that meets it is cut in the same way.
+/// A file size limit stands for a full disk: the write that hits it is cut short in the same way.
 #[test]
 fn a_file_that_cannot_be_written_costs_what_follows_and_is_said() {
     let Some(mut run) = command(Cupti::New) else {

@@ -8,20 +8,19 @@ use std::sync::OnceLock;
 use trueno_format::run_json::{Capture, RunJson};
 use trueno_testing::{Table, compile};
 
-/// Variants of the fake CUPTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cupti {
     New,
-    /// As 13.4: no stream is 0, and functions of the host have records.
+    /// Like 13.4: no stream is 0, and host functions have records.
     Latest,
-    /// Ends the process that asks its version.
+    /// Ends the process that queries its version.
     Crashes,
-    /// As 12.4: shorter records, fewer functions.
+    /// Like 12.4: shorter records, fewer functions.
     Middle,
-    /// As 12.0: also without records of events.
+    /// Like 12.0: also without records of events.
     Old,
     Ancient,
-    /// Without the names of functions, and without what steps over records.
+    /// Without function names, and without the function that steps over records.
     Bare,
     None,
 }
@@ -41,7 +40,7 @@ impl Cupti {
     }
 }
 
-/// Folder of the fakes. `None`: there is no C compiler here, which is said.
+/// Folder of the fakes. `None`, with a message, if there is no C compiler.
 pub fn fakes() -> Option<&'static Path> {
     static FAKES: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let built = FAKES.get_or_init(|| {
@@ -93,7 +92,7 @@ pub fn fakes() -> Option<&'static Path> {
     built.as_ref().map(tempfile::TempDir::path)
 }
 
-/// The library that is injected, as the tests were built with it.
+/// The injected library from this build.
 pub fn inject() -> PathBuf {
     let command = Path::new(env!("CARGO_BIN_EXE_trueno-record"));
     let path = command.parent().unwrap().join("deps/libtrueno_inject.so");
@@ -101,7 +100,6 @@ pub fn inject() -> PathBuf {
     path
 }
 
-/// `trueno-record` where there is such a driver and such a CUPTI.
 pub fn command(cupti: Cupti) -> Option<Command> {
     let fakes = fakes()?;
     let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
@@ -121,7 +119,6 @@ pub fn command(cupti: Cupti) -> Option<Command> {
     Some(command)
 }
 
-/// A recording of the program.
 pub struct Recording {
     pub output: Output,
     pub folder: tempfile::TempDir,
@@ -152,7 +149,7 @@ impl Recording {
         String::from_utf8(self.output.stdout.clone()).unwrap()
     }
 
-    /// Kernels that the program says it launched, and those that were recorded, as `name stream number`.
+    /// Kernels that the program reports as launched, and those that were recorded, as `name stream number`.
     pub fn launched_and_recorded(&self) -> (Vec<String>, Vec<String>) {
         let printed = self.printed();
         let mut launched: Vec<String> = printed
@@ -177,13 +174,11 @@ impl Recording {
         (launched, recorded)
     }
 
-    /// The program, and so the command, ended well.
     pub fn succeeded(self) -> Self {
         assert_eq!(self.output.status.code(), Some(0), "{}", self.said());
         self
     }
 
-    /// Nothing is left beside the run.
     pub fn assert_clean(&self) {
         let left = fs::read_dir(self.folder.path()).unwrap();
         let left: Vec<PathBuf> = left.map(|entry| entry.unwrap().path()).collect();
@@ -191,12 +186,12 @@ impl Recording {
     }
 }
 
-/// Records the program doing that. `None`: there is no C compiler.
+/// Records the program with these instructions. `None` without a C compiler.
 pub fn record(words: &str) -> Option<Recording> {
     record_with(Cupti::New, "", "", words)
 }
 
-/// The same with such a CUPTI, which misbehaves so, and options of `run`.
+/// Like [`record`], with a CUPTI that misbehaves in this way and options of `run`.
 pub fn record_with(
     cupti: Cupti,
     misbehaves: &str,

@@ -54,7 +54,7 @@ fn a_whole_graph_is_a_row_a_launch() {
     }
 }
 
-/// Edges between kernels by their names; each within a launch, and from what had ended.
+/// Edges between kernels, by name. Checks that each is within a launch and starts at a kernel that had ended.
 fn dependencies(recording: &Recording) -> Vec<(String, String)> {
     let kernels = recording.table("kernels");
     let rows: HashMap<_, _> = (0..kernels.rows)

@@ -56,7 +56,7 @@ fn functions_of_the_host_have_rows_where_cupti_records_them() {
     );
 }
 
-/// Up to 13.1 all bits are set where no stream is meant, from 13.2 on it is 0.
+/// "No stream" is all bits set up to 13.1, and 0 from 13.2 on.
 #[test]
 fn no_stream_is_no_stream_in_every_version() {
     for cupti in [Cupti::New, Cupti::Latest] {
@@ -127,7 +127,7 @@ fn work_of_two_devices_is_told_apart() {
     assert_eq!(recording.capture().devices.len(), 2);
 }
 
-/// A program that polls would otherwise have a row for every poll.
+/// Otherwise a program that polls would have a row for every poll.
 #[test]
 fn a_query_of_an_event_that_is_not_over_is_no_wait() {
     let words = "init launch:k:7:90000:1 event:1:7 query:1 query:1 sync";

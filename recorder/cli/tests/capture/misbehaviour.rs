@@ -28,7 +28,7 @@ fn another_profiler_that_takes_over_is_named() {
     assert_eq!(strict.output.status.code(), Some(1), "{}", strict.said());
 }
 
-/// None of our buffers is out when it takes over, so none is missing at the end.
+/// CUPTI has none of our buffers when the other profiler takes over, so none is missing at the end.
 #[test]
 fn another_profiler_that_takes_over_between_buffers_is_seen() {
     let words = "init launch:a:7:1:60 sync written:60 takeover launch:b:7:1:60 sync";
@@ -62,7 +62,7 @@ fn another_profiler_that_takes_over_between_buffers_is_seen() {
     assert_eq!(synchronized.count(), 1, "the program's own");
 }
 
-/// CUPTI gives a buffer back when all work in it is over. What was launched before a kill stays in it.
+/// CUPTI returns a buffer once all work in it is done. What was launched before a kill stays in it.
 #[test]
 fn work_behind_a_kernel_that_still_runs_comes_when_it_is_over() {
     let words = "init launch:short:7:1:20 launch:long:8:300000:1 sleep:50 launch:short:7:1:20 sync";
@@ -209,7 +209,6 @@ fn a_cupti_that_is_too_old_is_refused_before_anything_starts() {
     recording.assert_clean();
 }
 
-/// Ends after the ten seconds that it allows.
 #[test]
 fn a_cupti_that_never_returns_does_not_hold_the_program_for_ever() {
     let Some(recording) = record_with(

@@ -20,7 +20,6 @@ fn sorted(table: &Table, column: &str) -> Vec<String> {
     texts
 }
 
-/// Edges of a kind, from and to.
 fn edges(recording: &Recording, kind: &str) -> Vec<(i128, i128)> {
     let edges = recording.table("edges");
     let kinds = edges.texts("kind");
@@ -246,7 +245,7 @@ fn an_older_cupti_with_shorter_records_gives_the_same_rows() {
     );
 }
 
-/// That of CUDA 12.0 and 12.1, as PyTorch 2.1 to 2.4 bring it.
+/// CUPTI of CUDA 12.0 and 12.1, which PyTorch 2.1 to 2.4 ship.
 #[test]
 fn the_oldest_cupti_lacks_only_records_of_events() {
     let Some(recording) = record_with(Cupti::Old, "", "", WORDS) else {
@@ -260,7 +259,7 @@ fn the_oldest_cupti_lacks_only_records_of_events() {
     assert_eq!(recording.table("device_events").rows, 0);
 }
 
-/// A toolkit of CUDA 13 beside a driver of CUDA 12: its library loads, and refuses.
+/// A toolkit of CUDA 13 with a driver of CUDA 12: its library loads, but refuses to work.
 #[test]
 fn a_cupti_that_refuses_is_passed_over() {
     let Some(mut command) = fakes::command(Cupti::New) else {
@@ -283,7 +282,7 @@ fn a_cupti_that_refuses_is_passed_over() {
     assert_eq!(trueno_testing::table(&run, "kernels").rows, 5, "{done:?}");
 }
 
-/// Triton, cuBLAS and cudarc launch by the driver.
+/// Triton, cuBLAS and cudarc launch through the driver API.
 #[test]
 fn launches_of_the_driver_have_their_calls_at_every_level() {
     for cupti in [Cupti::New, Cupti::Middle] {

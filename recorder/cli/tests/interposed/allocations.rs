@@ -14,7 +14,7 @@ fn weights(table: &Table) -> Vec<f64> {
     table.columns["weight"].iter().map(weight).collect()
 }
 
-/// One in 8 bytes: a block of thousands is recorded with a probability that is 1 for a double.
+/// With one sample in 8 bytes, the probability of recording a block of thousands of bytes is 1 as a double.
 #[test]
 fn large_blocks_are_all_there_and_given_back() {
     let Some(place) = Place::new() else { return };
@@ -44,7 +44,6 @@ fn large_blocks_are_all_there_and_given_back() {
     assert_eq!(count.get(&-12_345), None);
 }
 
-/// Sums over samples stand for the exact ones.
 #[test]
 fn samples_stand_for_all_allocations() {
     let Some(place) = Place::new() else { return };
@@ -77,7 +76,7 @@ fn samples_stand_for_all_allocations() {
     }
 }
 
-/// Children that are forked while a thread allocates, and a program that follows.
+/// Children that are forked while a thread allocates, and a program started by `exec`.
 #[test]
 fn processes_have_rows_of_their_own() {
     let Some(place) = Place::new() else { return };

@@ -4,8 +4,8 @@ use trueno_testing::{Table, compile};
 
 use crate::{Place, text, value};
 
-/// Name, FLOPs and bytes of rows, thread by thread in the order of their ends: which thread's rows are read first is a
-/// matter of time.
+/// Name, FLOPs and bytes of rows, grouped by thread and in the order of their ends. The order in which threads are
+/// read varies.
 fn work(kernels: &Table) -> Vec<(&str, Option<i128>, Option<i128>)> {
     let names = kernels.texts("name").into_iter().flatten();
     let numbers = kernels
@@ -74,7 +74,7 @@ fn calls_are_rows_with_work_from_their_sizes() {
     );
 }
 
-/// A jump out of a routine, as R does where an argument is wrong.
+/// A `longjmp` out of a routine, as R does for an invalid argument.
 #[test]
 fn a_call_that_does_not_return_hides_no_later_one() {
     let Some(place) = Place::new() else { return };
@@ -82,7 +82,7 @@ fn a_call_that_does_not_return_hides_no_later_one() {
     assert_eq!(work(&place.table("kernels")).len(), 3);
 }
 
-/// As NumPy and SciPy in one process, each with an OpenBLAS of its own.
+/// As with NumPy and SciPy in one process, each with its own OpenBLAS.
 #[test]
 fn libraries_that_only_their_callers_see_are_told_apart() {
     let Some(place) = Place::new() else { return };
@@ -102,7 +102,6 @@ fn libraries_that_only_their_callers_see_are_told_apart() {
     assert_eq!(value(&place.run(), "libs"), "libown20.so, libown30.so");
 }
 
-/// More than a lane holds, many times.
 #[test]
 fn a_million_calls_are_a_million_rows() {
     let Some(place) = Place::new() else { return };

@@ -11,14 +11,12 @@ use std::process::{Command, Output};
 
 use trueno_testing::{Table, compile, has_c_compiler, table};
 
-/// Exit code of the program.
 const CODE: i32 = 7;
 
-/// A folder to record in, with a program and a BLAS.
 struct Place(tempfile::TempDir);
 
 impl Place {
-    /// `None`, and said so: there is nothing to build the program with.
+    /// `None`, with a message, if the program cannot be built.
     fn new() -> Option<Self> {
         if !has_c_compiler() {
             return None;
@@ -50,7 +48,6 @@ impl Place {
         self.path("it.run")
     }
 
-    /// `trueno-record run` with these flags before a program.
     fn command(&self, flags: &[&str], program: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
         command
@@ -67,7 +64,7 @@ impl Place {
         command
     }
 
-    /// Records the program; it must do what it does without.
+    /// Records the program and checks that it behaves as without recording.
     fn record(&self, flags: &[&str], arguments: &[&str]) -> Output {
         let program = [&["./program"], arguments].concat();
         let alone = Command::new(self.path("program"))
@@ -94,7 +91,6 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// A value of `run.json`.
 fn value(run: &Path, name: &str) -> String {
     trueno_testing::run_json(run).values[name].clone()
 }

@@ -22,7 +22,7 @@ fn a_program_that_is_killed_leaves_all_that_it_did() {
     assert!(bytes.contains(&Some(500_000)));
 }
 
-/// It goes on, and does not wait for who will never read.
+/// The program continues and does not wait for a reader that is gone.
 #[test]
 fn a_recorder_that_is_killed_leaves_its_rows_and_the_program() {
     let Some(place) = Place::new() else { return };
@@ -87,7 +87,7 @@ fn what_nothing_can_be_loaded_into_is_not_started() {
     assert!(!place.run().exists());
 }
 
-/// The variables do not reach it: said, and a fault with `--strict`.
+/// The variables do not reach the program: a warning, and an error with `--strict`.
 #[test]
 fn a_program_that_the_library_does_not_reach_is_said() {
     let Some(place) = Place::new() else { return };
@@ -105,7 +105,7 @@ fn a_program_that_the_library_does_not_reach_is_said() {
     assert!(value(&place.run(), "allocations").parse::<u64>().unwrap() > 10);
 }
 
-/// Its own library must come before all others: it would not start.
+/// AddressSanitizer must be loaded before all other libraries; otherwise the program does not start.
 #[test]
 fn a_program_with_address_sanitizer_is_said_to_be_one() {
     let Some(place) = Place::new() else { return };
@@ -149,7 +149,8 @@ fn a_program_that_allocates_nothing_is_no_fault() {
     );
 }
 
-/// Nothing can be loaded into its processes, or they may not see the memory: said, and a fault with `--strict`.
+/// Nothing can be loaded into its processes, or they cannot access the memory: a warning, and an error with
+/// `--strict`.
 #[test]
 fn processes_of_another_user_are_said() {
     let Some(place) = Place::new() else { return };

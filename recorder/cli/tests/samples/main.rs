@@ -19,7 +19,6 @@ use trueno_format::run_json::State;
 use trueno_format::salvage;
 use trueno_testing::{Table, run_json, table};
 
-/// A folder to record in.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -31,7 +30,6 @@ impl Place {
         self.0.path().join("it.run")
     }
 
-    /// `trueno-record run` with these flags before the program.
     fn command(&self, flags: &[&str], program: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
         command
@@ -43,7 +41,6 @@ impl Place {
         command
     }
 
-    /// As it, with this part of the test binary as the program.
     fn part(&self, role: &str) -> Command {
         let own = std::env::current_exe().unwrap();
         let program = [
@@ -69,7 +66,7 @@ impl Place {
     }
 }
 
-/// True if programs can be sampled here; said where they cannot, as in a container that forbids it.
+/// True if programs can be sampled here. Prints a message if not, as in a container that forbids it.
 fn can_sample() -> bool {
     let done = Place::new().command(&["--sample"], &["true"]).output();
     let can = done.is_ok_and(|done| done.status.success());
@@ -79,12 +76,12 @@ fn can_sample() -> bool {
     can
 }
 
-/// Samples by their functions, innermost first.
+/// Samples with their functions, innermost first.
 struct Stacks(Vec<Sample>);
 
 struct Sample {
     thread: u32,
-    /// Nothing where it is not known.
+    /// Empty where the name is unknown.
     functions: Vec<String>,
 }
 
@@ -111,7 +108,7 @@ impl Stacks {
         Self((0..samples.rows).map(sample).collect())
     }
 
-    /// Samples in which one function calls another, and so on, outermost first.
+    /// Samples in which these functions call each other, outermost first.
     fn with(&self, callers: &[&str]) -> Vec<&Sample> {
         let has = |sample: &&Sample| {
             let mut outermost_first = sample.functions.iter().rev();
@@ -127,8 +124,8 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// The program uses 0.6 s of CPU time below `hot` and 0.2 s below `warm`: by its own clock, so that a busy machine
-/// changes nothing.
+/// The program measures its own CPU time, 0.6 s below `hot` and 0.2 s below `warm`, so a busy machine changes
+/// nothing.
 #[test]
 fn functions_have_the_share_that_they_used_with_all_their_callers() {
     if !can_sample() {
@@ -230,7 +227,7 @@ fn threads_and_processes_that_a_program_begins_are_sampled_by_their_names() {
     assert!(first == second && child != first);
 }
 
-/// As programs do that compile while they run: code in memory that no file is mapped to.
+/// As in programs with a JIT compiler: code in memory that no file is mapped to.
 #[test]
 #[cfg(target_arch = "x86_64")]
 fn code_that_a_program_makes_has_the_name_it_tells() {
@@ -291,7 +288,7 @@ fn what_is_no_program_leaves_no_run() {
     }
 }
 
-/// Samples that had come and the names of their functions are there, and the program goes on.
+/// Samples written so far and their function names remain, and the program continues.
 #[test]
 fn a_killed_recorder_loses_no_sample_that_was_written() {
     if !can_sample() {
@@ -395,7 +392,7 @@ fn a_traced_program_that_does_not_begin_leaves_no_run() {
     assert!(!place.run().exists() && !place.0.path().join("it.samples.run").exists());
 }
 
-/// The traced run is not where it was begun, and the program fails: both runs are kept.
+/// The traced run has been moved and the program fails: both runs are kept.
 #[test]
 fn a_traced_run_that_was_moved_costs_its_samples_nothing() {
     let traces = Place::new().command(&["--calls"], &["true"]).output();

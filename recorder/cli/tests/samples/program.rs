@@ -9,16 +9,15 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-/// Tells the test binary which program to be.
+/// Environment variable that selects the program that the test binary becomes.
 pub const ROLE: &str = "TRUENO_TEST_SAMPLES";
-/// Exit code of programs that end by themselves.
 pub const CODE: i32 = 7;
-/// Names of the threads that burn, the last one of a process of its own.
+/// Names of the threads that use CPU time; the last one is in a child process.
 pub const THREADS: [&str; 3] = ["first", "second", "child"];
 
 const MS: i64 = 1_000_000;
 
-/// A program; alone it has nothing to do.
+/// Entry point of the programs; does nothing in a normal test run.
 #[test]
 fn does_its_part() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -41,7 +40,6 @@ fn does_its_part() {
     std::process::exit(CODE);
 }
 
-/// CPU time of this thread.
 fn used_ns() -> i64 {
     let mut time = libc::timespec {
         tv_sec: 0,
@@ -52,7 +50,6 @@ fn used_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Uses the processor for so long.
 #[inline(never)]
 fn burn(ns: i64) -> u64 {
     let end_ns = used_ns() + ns;
@@ -114,7 +111,6 @@ fn threads_and_a_child() {
     assert_eq!(ended.unwrap().code(), Some(CODE));
 }
 
-/// Naps of the main thread, each of so long.
 pub const NAPS: usize = 5;
 pub const NAP: Duration = Duration::from_millis(20);
 
@@ -130,7 +126,7 @@ fn reads(from: &mut impl Read) {
     from.read_exact(&mut [0]).unwrap();
 }
 
-/// Says what its threads used by their own clocks: the main one, and one that waits for it.
+/// Prints the CPU time of its threads: the main one, and one that waits for it.
 fn waits() {
     let (mut from, mut to) = std::io::pipe().unwrap();
     let reader = move || {
@@ -189,7 +185,7 @@ fn makes_code() {
     }
 }
 
-/// Threads that talk over the loopback device, and one that talks to itself beside them.
+/// Two threads that talk over the loopback device, and one beside them that talks to itself.
 pub const TALKERS: [&str; 3] = ["asks", "answers", "bystander"];
 const TURNS: usize = 300;
 

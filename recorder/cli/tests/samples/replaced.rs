@@ -9,8 +9,8 @@ use trueno_testing::{compile, has_c_compiler, run_json};
 
 use crate::{Place, can_sample, text};
 
-/// Works in one function until the file `enough` is there. Before, as its argument says, it has another file come to its
-/// path, or removes its own, or runs itself from memory.
+/// Works in one function until the file `enough` exists. Before that, depending on its argument, it replaces the
+/// file at its path, removes its file, or runs itself from memory.
 const PROGRAM: &str = r#"
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -43,7 +43,7 @@ int main(int count, char **arguments) {
     return 0;
 }
 "#;
-/// A program that is full of other functions.
+/// A program with other functions everywhere.
 const OTHER: &str = r#"
 volatile unsigned long x;
 #define F(n) __attribute__((noinline)) void false_##n(void) { x = x * n + 1; }
@@ -67,7 +67,6 @@ fn wait_for(path: &Path) {
     }
 }
 
-/// Records the program for a while.
 fn names_of(way: &str) -> Option<(Place, Vec<String>)> {
     if !has_c_compiler() || !can_sample() {
         return None;
@@ -89,7 +88,7 @@ fn names_of(way: &str) -> Option<(Place, Vec<String>)> {
     Some((place, names.collect()))
 }
 
-/// Only root may open what a process has mapped, whatever is at its path.
+/// Only root may open the mapped file of a process regardless of its path.
 fn is_root() -> bool {
     // SAFETY: takes nothing.
     unsafe { libc::geteuid() == 0 }
@@ -100,7 +99,6 @@ fn are_true(names: &[String]) {
     assert!(!names.iter().any(|name| name.starts_with("false_")));
 }
 
-/// The names of its own, or none and a word about it.
 #[test]
 fn a_program_that_is_replaced_has_no_names_of_another() {
     for (way, what) in [("another", "replaced"), ("none", "removed")] {
@@ -119,7 +117,7 @@ fn a_program_that_is_replaced_has_no_names_of_another() {
     }
 }
 
-/// A file without a path, which only the kernel leads to.
+/// A file without a path, reachable only through the kernel.
 #[test]
 fn a_program_that_runs_from_memory_has_its_names() {
     if !is_root() {
@@ -131,7 +129,7 @@ fn a_program_that_runs_from_memory_has_its_names() {
     }
 }
 
-/// Another file at the path, seen from here: that of the program is below its own root.
+/// Seen from here, another file is at the path; the program's file is below its own root.
 #[test]
 fn a_program_in_a_mount_namespace_has_its_own_names() {
     if !has_c_compiler() || !can_sample() {
@@ -170,7 +168,7 @@ fn a_program_in_a_mount_namespace_has_its_own_names() {
     );
 }
 
-/// `ulimit -l` is no matter of who may see what.
+/// The limit of `ulimit -l` is not a matter of permissions.
 #[test]
 fn a_limit_of_locked_memory_is_said_to_be_one() {
     if !is_root() || !can_sample() {

@@ -7,7 +7,7 @@ use trueno_testing::{Cell, Table, table};
 
 use crate::{Place, can_sample, program, text};
 
-/// By thread: its time in the run, and all of it that is told, in ns.
+/// By thread, in ns: its life in the run, and the part of it that rows account for.
 fn times(place: &Place) -> BTreeMap<i128, (i128, i128)> {
     let [threads, syncs, counters] =
         ["threads", "syncs", "counters"].map(|name| table(&place.run(), name));

@@ -8,11 +8,10 @@ use trueno_testing::{Table, run_json, table};
 use crate::waits::cpu_ns;
 use crate::{Place, can_sample, program, text};
 
-/// Makes the kernel's tracepoints readable for one command, in a view of the files of its own.
+/// Runs one command with readable tracepoints, in a private mount namespace.
 const MOUNT: &str = "mount -t tracefs tracefs /sys/kernel/tracing && exec \"$0\" \"$@\"";
 
 impl Place {
-    /// Records that part where wakings can be told. `None`: not here.
     fn record_with_wakings(&self, role: &str) -> Option<Output> {
         let plain = self.part(role);
         let mut command = Command::new("unshare");
@@ -30,7 +29,6 @@ impl Place {
     }
 }
 
-/// The fact of a run about wakers.
 fn run_json_of(place: &Place) -> Option<String> {
     place
         .run()
@@ -38,7 +36,6 @@ fn run_json_of(place: &Place) -> Option<String> {
         .then(|| run_json(&place.run()).values["wakers"].clone())
 }
 
-/// Rows by their id, with thread, begin and end.
 fn by_id(rows: &Table) -> BTreeMap<i128, (usize, i128, i128, i128)> {
     let number = |column: &str, row: usize| rows.number(column, row).unwrap();
     (0..rows.rows)
@@ -158,7 +155,7 @@ fn a_wait_for_a_packet_of_the_machine_is_ended_by_the_thread_that_sent_it() {
     }
 }
 
-/// Of each thread: how long its stretches lasted, and how long it ran, as `cpu_time` says.
+/// For each thread: the sum of its rows of `calls`, and its running time by `cpu_time`.
 fn times(place: &Place) -> BTreeMap<i128, (i128, i128)> {
     let [calls, counters] = ["calls", "counters"].map(|name| table(&place.run(), name));
     let mut times: BTreeMap<i128, (i128, i128)> = BTreeMap::new();

@@ -12,22 +12,21 @@ pub const FINGERPRINT_PTX: &str = include_str!("../../kernels/fingerprint.ptx");
 /// Kernels `strided_<dtype>`, of all others.
 pub const STRIDED_PTX: &str = include_str!("../../kernels/strided.ptx");
 
-/// As `trueno_recorder::fingerprint` divides a tensor.
+/// The block size of `trueno_recorder::fingerprint`.
 const BLOCK_BYTES: u64 = 8192;
-/// Partials that become one in `fold`.
 const FOLDED: u64 = 32;
-/// No more partials are copied to the host, which adds them.
+/// Limit on the partials that are copied to the host, which adds them up.
 pub(super) const MAX_PARTIALS: u64 = 256;
 const THREADS: u32 = 256;
-/// Blocks of threads for each multiprocessor: enough to keep it busy.
+/// Thread blocks per multiprocessor: enough to keep it busy.
 const BLOCKS_EACH: u64 = 8;
 
-/// Blocks of a tensor.
 pub(super) fn blocks(elements: u64, element_bytes: u64) -> u64 {
     elements.div_ceil(BLOCK_BYTES / element_bytes)
 }
 
-/// Gives the number of partials each pass of `fold` leaves, down to what is copied; empty: no pass.
+/// The number of partials that each pass of `fold` leaves, until few enough remain to copy. Empty if no pass is
+/// needed.
 pub(super) fn passes(blocks: u64) -> Vec<u64> {
     let next = |count: &u64| Some(count.div_ceil(FOLDED));
     let counts = std::iter::successors(Some(blocks), next);

@@ -5,7 +5,6 @@ use trueno_recorder::{ChecksumPlace, Element, Recorder};
 
 use super::result::{HEAD_WORDS, PARTIAL_WORDS, decode};
 
-/// Memory for one tensor at a time, used again and again.
 pub(super) struct Slot {
     /// The head, and behind it the partials that are copied.
     pub result: Buffer,
@@ -44,7 +43,6 @@ impl Slot {
     }
 }
 
-/// A tensor that was submitted.
 pub(super) struct Pending {
     pub slot: Slot,
     pub place: Option<ChecksumPlace>,
@@ -55,7 +53,6 @@ pub(super) struct Pending {
     pub record: fn(&Recorder, ChecksumPlace, &[usize], &[u64], u64),
 }
 
-/// Writes the row.
 pub(super) fn record<T: Element>(
     recorder: &Recorder,
     place: ChecksumPlace,

@@ -22,7 +22,6 @@ pub struct Checksums {
     context: Context,
     multiprocessors: u32,
     dense: Module,
-    /// Compiled when the first strided tensor comes.
     strided: Mutex<Option<Module>>,
     functions: Mutex<HashMap<String, Function>>,
     pending: Mutex<VecDeque<Pending>>,

@@ -27,7 +27,7 @@ pub enum NotInPlace {
         /// Expected.
         dimensions: usize,
     },
-    /// More than kernels have room for.
+    /// More dimensions than the kernels support.
     #[error(
         "{found} dimensions with strides (at most {MAX_DIMENSIONS}; hint: dimensions that lie side by side can be given as one)"
     )]
@@ -35,7 +35,7 @@ pub enum NotInPlace {
         /// Found.
         found: usize,
     },
-    /// The number of elements, or where one lies, does not fit 63 bits.
+    /// The number of elements, or the offset of one, does not fit in 63 bits.
     #[error("a shape with more elements than there are addresses")]
     TooLarge,
 }
@@ -45,7 +45,7 @@ pub enum NotInPlace {
 pub struct DeviceTensor<'a, T> {
     pub(super) address: u64,
     pub(super) shape: &'a [usize],
-    /// Strides in elements; `None`: side by side.
+    /// Strides in elements; `None` if contiguous.
     pub(super) strides: Option<&'a [usize]>,
     elements: u64,
     of: PhantomData<T>,
@@ -118,7 +118,6 @@ impl<'a, T: Element> DeviceTensor<'a, T> {
         self.elements
     }
 
-    /// Layout as the kernels take it.
     pub(super) fn layout(&self) -> Option<[u64; 1 + 2 * MAX_DIMENSIONS]> {
         let strides = self.strides?;
         let mut layout = [0; 1 + 2 * MAX_DIMENSIONS];

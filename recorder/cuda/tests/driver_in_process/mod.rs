@@ -14,29 +14,25 @@ use trueno_cupti::driver::{Api, Device};
 
 use super::interpreter::{Memory, Module};
 
-/// The driver's state: calls so far and queued work.
 pub struct State {
     pub memory: Memory,
     pub modules: Vec<Arc<Module>>,
     pub functions: Vec<(usize, String)>,
-    /// Seconds at which it was reached.
+    /// For each event, when it was reached, in seconds.
     pub events: Vec<Option<f64>>,
     pub queue: VecDeque<Work>,
     pub seconds: f64,
-    /// Kernels that were executed, in order.
     pub ran: Vec<String>,
-    /// Device memory and pinned memory that is not freed.
     pub allocated: usize,
     pub contexts: usize,
-    /// Kernels by name that are not executed, and the seconds they take for each unit of their first 32-bit parameter.
+    /// Kernels by name that are not executed, and the seconds that they take per unit of their first 32-bit
+    /// parameter.
     pub timed: Option<(&'static str, f64)>,
-    /// Error code of launches.
     pub launch_error: i32,
     /// 90 is compute capability 9.0.
     pub capability: u32,
-    /// It is a part of a device (MIG).
     pub is_part: bool,
-    /// Words of texts that are replaced before a text is loaded.
+    /// Text and its replacement, applied before a module is loaded.
     pub replaced: Option<(&'static str, &'static str)>,
 }
 
@@ -73,7 +69,7 @@ pub enum Work {
         bytes: usize,
     },
     Record(usize),
-    /// Work of somebody else, so many seconds long.
+    /// Work by another program, of this many seconds.
     Wait(f64),
 }
 
@@ -84,13 +80,12 @@ pub fn state() -> MutexGuard<'static, State> {
     STATE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Allocations that were not freed, and contexts that are retained.
 pub fn left() -> (usize, usize) {
     let state = state();
     (state.allocated, state.contexts)
 }
 
-/// The device, and no other test beside this one.
+/// The fake device. Only one test can have it at a time.
 pub struct Fake {
     pub device: Device,
     _alone: MutexGuard<'static, ()>,
@@ -108,12 +103,10 @@ impl Fake {
         }
     }
 
-    /// The device does all that is queued.
     pub fn run(&self) {
         state().run();
     }
 
-    /// Memory of the program's own.
     pub fn lend(&self, bytes: &[u8]) -> u64 {
         state().memory.lend(bytes, 0)
     }

@@ -6,7 +6,6 @@ use std::process::{Command, Output};
 use crate::fake;
 use trueno_testing::{folder, run_json, table};
 
-/// Path of an example of these tests, as cargo builds it.
 pub fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap();

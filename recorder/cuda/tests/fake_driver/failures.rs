@@ -9,7 +9,7 @@ use trueno_recorder_cuda::{Cuda, CudaDevice, Error};
 use crate::fake::{self, ONE, PTX, Rig};
 use trueno_testing::{folder, run_json, table};
 
-/// The error of opening a device; `Debug` of a device says nothing.
+/// The error of opening a device. A helper because `Device` has no useful `Debug`.
 fn refused(number: usize) -> Error {
     match CudaDevice::open(number) {
         Ok(_) => panic!("there is a device {number}"),
@@ -49,7 +49,7 @@ fn a_driver_that_is_too_old_is_refused_by_the_function_it_lacks() {
     });
 }
 
-/// That of CUDA 12.0 has no `cuEventElapsedTime_v2`, which cudarc's versions from 13.0 on would call.
+/// The driver of CUDA 12.0 has no `cuEventElapsedTime_v2`, which cudarc calls when built for 13.0 or later.
 #[test]
 fn an_older_driver_gives_times_whatever_version_was_chosen() {
     let test = concat!(
@@ -198,7 +198,6 @@ on_fake!(ptx_and_kernels_that_are_none_are_refused, [], {
     assert_eq!(files, 1, "the same source is kept once");
 });
 
-/// The command of the examples does not panic either.
 #[test]
 fn an_example_without_a_driver_ends_with_one_sentence() {
     if driver::find().is_ok() {

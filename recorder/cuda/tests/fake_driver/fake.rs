@@ -11,15 +11,14 @@ use trueno_recorder_cuda::cudarc::driver::LaunchConfig;
 use trueno_recorder_cuda::{Cuda, CudaDevice, Kernel, Memory, Stream};
 use trueno_testing::{compile, has_c_compiler, in_own_process};
 
-/// Environment variable of a child.
 const INSIDE: &str = "TRUENO_TEST_INSIDE";
 
-/// As the program `acceptance/launches.c` has it; the fake looks for the names of kernels in it.
+/// The same text as in `acceptance/launches.c`; the fake looks for kernel names in it.
 pub const PTX: &str = ".version 7.0\n.target sm_75\n.address_size 64\n\
     .visible .entry spin(.param .u64 out, .param .u64 ns)\n{\n ret;\n}\n\
     .visible .entry nothing()\n{\n ret;\n}\n";
 
-/// Declares a test whose body runs on the fake driver, with more in its environment.
+/// Declares a test whose body runs on the fake driver, with additional environment variables.
 macro_rules! on_fake {
     ($name:ident, $environment:expr, $body:block) => {
         #[test]
@@ -44,7 +43,7 @@ fn build(folder: &Path, options: &[&str]) {
     symlink("libcuda.so.1", folder.join("libcuda.so")).unwrap();
 }
 
-/// Folders `new`, `old` and `ancient` with a driver each. `None`: there is no C compiler here, which is said.
+/// Folders `new`, `old` and `ancient` with a driver each. `None`, with a message, if there is no C compiler.
 pub fn drivers() -> Option<&'static Path> {
     static DRIVERS: OnceLock<Option<tempfile::TempDir>> = OnceLock::new();
     let built = DRIVERS.get_or_init(|| {
@@ -60,7 +59,7 @@ pub fn drivers() -> Option<&'static Path> {
     built.as_ref().map(tempfile::TempDir::path)
 }
 
-/// Runs `body` in a child that has the driver of that folder (none: `new`).
+/// Runs `body` in a child with the driver of that folder (`new` if empty).
 pub fn on_fake(test: &str, folder: &str, environment: &[(&str, &str)], body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_some() {
         return body();
@@ -83,7 +82,6 @@ fn function(name: &CStr) -> *mut std::ffi::c_void {
     library.find(name).unwrap().as_ptr()
 }
 
-/// Counts the calls of a function of the driver.
 pub fn calls(name: &str) -> u64 {
     let name = CString::new(name).unwrap();
     // SAFETY: the fake's own function, of this type.
@@ -94,7 +92,6 @@ pub fn calls(name: &str) -> u64 {
     }
 }
 
-/// The device's work, on the host's clock.
 #[derive(Clone, Debug)]
 pub struct Done {
     pub name: String,
@@ -128,7 +125,6 @@ pub fn done() -> Vec<Done> {
     }
 }
 
-/// A recorder with the fake as its device, and a stream.
 pub struct Rig {
     pub rec: Recorder,
     pub device: Arc<CudaDevice>,

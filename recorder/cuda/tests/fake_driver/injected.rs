@@ -15,7 +15,7 @@ fn cupti(into: &Path) {
     compile("cupti.c", &options, &into.join("libcupti.so.13"), &[]);
 }
 
-/// The library that is injected, as the tests were built with it.
+/// The injected library from this build.
 fn inject() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.parent().unwrap().join("libtrueno_inject.so");

@@ -8,7 +8,7 @@ use trueno_testing::{Cell, folder, run_json, table};
 const LAYERS: u32 = 3;
 const BRICKS: u32 = 4;
 
-/// Layers of bricks, a launch in each; how often the device was waited for, and the rows' timing.
+/// Runs layers of bricks with a launch in each. Returns how often the device was waited for, and the rows' timing.
 fn waits(mode: SyncMode) -> (u64, Vec<String>, usize) {
     let (_folder, path) = folder();
     let mut rig = Rig::new(&path, mode);

@@ -5,8 +5,8 @@ use trueno_recorder::SyncMode;
 use crate::fake::{self, Done, Rig};
 use trueno_testing::{Table, folder, run_json, table};
 
-/// The device's work, and the part of it that found the stream busy: these begin where the one before ended, so that
-/// events around them lie exactly there.
+/// The device's work, and the indices of work that found the stream busy. That work begins where the one before it
+/// ended, so the events around it have exactly its times.
 fn queued() -> (Vec<Done>, Vec<usize>) {
     let mut done = fake::done();
     done.retain(|done| done.name == "spin");
@@ -15,7 +15,7 @@ fn queued() -> (Vec<Done>, Vec<usize>) {
     (done, queued)
 }
 
-/// Rows and the truth, for those.
+/// Recorded durations beside the real ones, for work that found the stream busy.
 fn times(kernels: &Table) -> Vec<(i128, Done)> {
     let (done, queued) = queued();
     assert_eq!(done.len(), kernels.rows);
@@ -23,7 +23,7 @@ fn times(kernels: &Table) -> Vec<(i128, Done)> {
     queued.into_iter().map(time).collect()
 }
 
-/// Until a hundred found the stream at work: a busy machine may come too late with many.
+/// Repeats until a hundred pieces found the stream busy; on a busy machine many may be submitted too late.
 fn spins(rig: &mut Rig) {
     while queued().1.len() <= 100 {
         rig.spin(300_000_000);

@@ -7,11 +7,12 @@ use super::value::{Class, Type};
 
 const WARP: usize = 32;
 const SHARED_BYTES: usize = 48 << 10;
-/// More than this of one thread is an endless loop.
+/// More steps of one thread than this are an endless loop.
 const MAX_STEPS: u64 = 1 << 32;
 
 impl Module {
-    /// Runs `blocks` blocks of `threads` threads, a multiple of 32; `backwards`: the last block first.
+    /// Runs `blocks` blocks of `threads` threads, which must be a multiple of 32. `backwards` runs the last
+    /// block first.
     pub fn launch(
         &self,
         name: &str,
@@ -54,12 +55,11 @@ pub(super) struct Thread {
     steps: u64,
 }
 
-/// A reason for which a thread stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
-    /// Before this instruction, until the others of its warp have come.
+    /// Before this instruction, until the other threads of its warp arrive.
     Warp(usize),
-    /// Likewise, of its block.
+    /// The same, for its block.
     Block(usize),
     End,
 }
@@ -92,7 +92,6 @@ fn run_block(kernel: &Kernel, mut threads: Vec<Thread>, parameters: &[u8], memor
     }
 }
 
-/// Runs a warp until it waits for others of its block, or ends.
 fn run_warp(
     kernel: &Kernel,
     threads: &mut [Thread],
@@ -308,7 +307,7 @@ impl Thread {
         self.set(&operands[0], result);
     }
 
-    /// `mov` also takes words apart and puts them together.
+    /// `mov` also splits words and combines them.
     fn moved(&mut self, of: Type, operands: &[Operand]) {
         match (&operands[0], &operands[1]) {
             (Operand::Vector(to), from) => {

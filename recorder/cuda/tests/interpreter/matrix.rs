@@ -53,7 +53,7 @@ fn e4m3(bits: u8) -> f64 {
     }
 }
 
-/// Of whole numbers that binary16 has exactly.
+/// Only for integers that binary16 represents exactly.
 fn half_of(value: f64) -> u16 {
     let bits = (value as f32).to_bits();
     let exponent = (bits >> 23 & 255) as i32 - 127 + 15;
@@ -66,7 +66,6 @@ fn half_of(value: f64) -> u16 {
     found
 }
 
-/// Elements of a register, the lowest first.
 fn elements(of: Element, register: u64) -> Vec<f64> {
     let count = (32 / of.bits()).max(1);
     let mask = u64::MAX >> (64 - of.bits());
@@ -75,7 +74,6 @@ fn elements(of: Element, register: u64) -> Vec<f64> {
         .collect()
 }
 
-/// Row and column of each sum in a register of a thread of a warp.
 fn places(shape: Shape, warp: usize, lane: usize, register: usize) -> Vec<(usize, usize)> {
     let (group, nth) = (lane / 4, lane % 4);
     let first = 16 * warp + group;
@@ -90,7 +88,6 @@ fn places(shape: Shape, warp: usize, lane: usize, register: usize) -> Vec<(usize
     vec![(row, 8 * (register / 4) + 2 * nth + register % 2)]
 }
 
-/// Adds a product to the sums that a warp holds.
 fn add(
     shape: Shape,
     warp: usize,
@@ -112,7 +109,7 @@ fn add(
     }
 }
 
-/// The product of rows and columns; the last one is kept, as kernels that are timed make the same one again and again.
+/// The product of rows and columns. The last one is cached, because timed kernels compute the same one repeatedly.
 fn products(shape: Shape, rows: Vec<f64>, columns: Vec<f64>) -> Rc<[f64]> {
     LAST.with_borrow_mut(|last| {
         if let Some((of, a, b, all)) = last

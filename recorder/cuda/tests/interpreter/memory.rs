@@ -1,6 +1,5 @@
 //! Device memory, and what may be touched of it.
 
-/// Regions at addresses of their own, with holes between them.
 #[derive(Default)]
 pub struct Memory {
     regions: Vec<(u64, Vec<u8>)>,
@@ -10,21 +9,19 @@ const FIRST: u64 = 0x7f00_0000_0000;
 const APART: u64 = 0x1_0000_0000;
 
 impl Memory {
-    /// Lends bytes at an address that is `misaligned` bytes past a multiple of 256.
+    /// Maps bytes at an address that is `misaligned` bytes past a multiple of 256.
     pub fn lend(&mut self, bytes: &[u8], misaligned: u64) -> u64 {
         let at = FIRST + APART * self.regions.len() as u64 + misaligned;
         self.regions.push((at, bytes.to_vec()));
         at
     }
 
-    /// Lends zeros.
     pub fn reserve(&mut self, bytes: usize) -> u64 {
         let at = FIRST + APART * self.regions.len() as u64;
         self.regions.push((at, vec![0; bytes]));
         at
     }
 
-    /// Writes as the host does, by a copy.
     pub fn write(&mut self, address: u64, data: &[u8]) {
         let nth = (address.wrapping_sub(FIRST) / APART) as usize;
         let (at, bytes) = &mut self.regions[nth];
@@ -32,7 +29,6 @@ impl Memory {
         bytes[from..from + data.len()].copy_from_slice(data);
     }
 
-    /// Reads the memory at an address that was given.
     pub fn bytes(&self, address: u64) -> &[u8] {
         let (at, bytes) = self.region(address);
         &bytes[(address - at) as usize..]

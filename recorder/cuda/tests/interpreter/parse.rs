@@ -4,24 +4,20 @@ use std::collections::HashMap;
 
 use super::value::Type;
 
-/// The kernels of a text.
 pub struct Module {
     kernels: HashMap<String, Kernel>,
 }
 
 pub struct Kernel {
-    /// Offset and size of each parameter.
     pub parameters: Vec<(usize, usize)>,
     pub code: Vec<Instruction>,
     pub registers: usize,
 }
 
 pub struct Instruction {
-    /// Register of the predicate, and what it must be.
     pub guard: Option<(usize, bool)>,
     pub operation: Operation,
     pub operands: Vec<Operand>,
-    /// For messages.
     pub text: String,
 }
 
@@ -55,7 +51,7 @@ pub enum Operation {
     Neg(Type),
     ShiftLeft(Type),
     ShiftRight(Type),
-    /// Bits of one word in the midst of another.
+    /// Inserts bits of one word into another.
     Insert,
     Min(Type),
     Max(Type),
@@ -65,7 +61,7 @@ pub enum Operation {
         to: Type,
         from: Type,
     },
-    /// Addresses of the global space are those of the generic one.
+    /// Converts an address; global and generic addresses are the same.
     Global,
     Load(Type),
     LoadParameter(Type),
@@ -73,12 +69,12 @@ pub enum Operation {
     LoadShared(Type),
     StoreShared(Type),
     ShuffleDown,
-    /// Of a warp, with tensor cores.
+    /// Of one warp, on tensor cores.
     Mma(Shape),
     /// Of four warps, with operands in shared memory.
     Wgmma(Shape),
     Barrier,
-    /// What has no effect where everything happens in order.
+    /// Instructions that have no effect when everything happens in order.
     Nothing,
     Branch,
     Return,
@@ -159,14 +155,13 @@ pub enum Special {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operand {
     Register(usize),
-    /// Its bits.
     Number(u64),
     Special(Special),
-    /// Of a parameter, from the start of all.
+    /// Offset of a parameter from the start of all parameters.
     Parameter(u64),
     Address(Box<Operand>, i64),
     Vector(Vec<usize>),
-    /// Destination, and a predicate that is not kept.
+    /// Target, and a predicate that is not stored.
     Label(usize),
 }
 
@@ -175,31 +170,28 @@ impl Module {
         Self::with(text, true)
     }
 
-    /// Also a text with instructions that are not known here: its kernels have names and parameters, and do nothing.
+    /// Also accepts texts with unknown instructions: their kernels have names and parameters, but do nothing.
     pub fn parse_known(text: &str) -> Self {
         let unknown = ["tcgen05", "%clock64"];
         Self::with(text, !unknown.iter().any(|word| text.contains(word)))
     }
 
-    /// Returns whether it has this kernel.
     pub fn has(&self, name: &str) -> bool {
         self.kernels.contains_key(name)
     }
 
-    /// Names, in order.
     pub fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.kernels.keys().map(String::as_str).collect();
         names.sort_unstable();
         names
     }
 
-    /// Bytes of each parameter.
     pub fn parameter_sizes(&self, name: &str) -> Vec<usize> {
         let parameters = &self.kernel(name).parameters;
         parameters.iter().map(|(_, size)| *size).collect()
     }
 
-    /// Of this text only the kernels that consist of known instructions: to execute some of a text.
+    /// Parses only the kernels of `names`, for texts in which other kernels have unknown instructions.
     pub fn parse_some(text: &str, names: &[&str]) -> Self {
         let mut some = String::new();
         for part in text.split(".entry ").skip(1) {

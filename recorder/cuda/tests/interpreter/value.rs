@@ -1,6 +1,5 @@
 //! Bits as numbers, and back.
 
-/// Operand class of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     Signed,
@@ -40,7 +39,7 @@ impl Type {
         self.bits as usize / 8
     }
 
-    /// The bits that such a value has.
+    /// Truncates a value to the width of this type.
     pub fn cut(self, value: u64) -> u64 {
         value & (u64::MAX >> (64 - self.bits))
     }
@@ -50,7 +49,7 @@ impl Type {
         ((value << rest) as i64) >> rest
     }
 
-    /// As it stands in a register wider than itself.
+    /// Extends a value of this type to the full register.
     pub fn widened(self, value: u64) -> u64 {
         match self.class {
             Class::Signed => self.signed(value) as u64,

@@ -85,7 +85,6 @@ impl Api {
         Ok(api)
     }
 
-    /// An error, if the code says so.
     pub(super) fn done(&self, function: &'static str, code: c_int) -> Result<(), DriverError> {
         error::done(Some(self.error_text), function, code)
     }

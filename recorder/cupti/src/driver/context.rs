@@ -173,7 +173,7 @@ impl Context {
         &self.0.api
     }
 
-    /// Calls the driver with this context current on the thread, and puts back what was.
+    /// Calls the driver with this context current on the thread, then restores the previous one.
     pub(super) fn within(
         &self,
         function: &'static str,
@@ -298,7 +298,6 @@ pub struct Launch {
 /// A parameter of a kernel, by value.
 #[derive(Clone, Copy, Debug)]
 pub enum Argument<'a> {
-    /// An address or a number.
     Word(u64),
     Half(u32),
     Bytes(&'a [u64]),

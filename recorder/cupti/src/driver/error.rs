@@ -2,53 +2,45 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-/// `cuGetErrorString`.
 pub(super) type ErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// The loader finds no driver.
     #[error("no NVIDIA driver library was found: {} (hint: it comes with the driver, and `LD_LIBRARY_PATH` is searched too)", .searched.join("; "))]
     NoLibrary {
         /// Each name, with what the loader says about it.
         searched: Vec<String>,
     },
-    /// A driver without a function that is needed.
     #[error("{path}: has no {function} (hint: the library of a newer NVIDIA driver has it)")]
     NoFunction {
         /// File it was loaded from.
         path: String,
         function: String,
     },
-    /// A driver, and nothing to drive.
     #[error("the NVIDIA driver sees no device (hint: `CUDA_VISIBLE_DEVICES` hides devices)")]
     NoDevice,
-    /// It works, and there is no device of that number.
     #[error(
         "the NVIDIA driver sees {found} devices; there is no device {asked} (hint: `CUDA_VISIBLE_DEVICES` hides devices)"
     )]
     NoSuchDevice {
-        /// The number asked for.
+        /// The requested number.
         asked: usize,
         found: u32,
     },
     #[error("{function}: {words} (error {code})")]
     Failed {
-        /// The function that was called.
         function: &'static str,
         code: i32,
         words: String,
     },
-    /// A text that cannot be given to the driver.
+    /// A text that cannot be passed to the driver.
     #[error("{0}: a null byte in the text")]
     Text(&'static str),
 }
 
-/// `CUDA_ERROR_NO_DEVICE`.
 const NO_DEVICE: c_int = 100;
 
-/// Turns a function's return code into a result.
 pub(super) fn done(
     text: Option<ErrorText>,
     function: &'static str,

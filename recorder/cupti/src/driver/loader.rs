@@ -142,7 +142,6 @@ impl Driver {
     }
 }
 
-/// A text that the driver wrote, up to its null byte.
 pub(super) fn text(bytes: &[c_char]) -> String {
     // SAFETY: a `c_char` is an i8 or, as on aarch64, a u8: one byte of any value.
     let bytes: &[u8] = unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) };

@@ -26,9 +26,7 @@ pub struct SubscriberParams {
 /// A reason why a call did nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The library has no such function.
     Missing(&'static str),
-    /// The function returned an error.
     Code(&'static str, i32),
 }
 
@@ -125,39 +123,26 @@ macro_rules! functions {
 functions! {
     get_version "cuptiGetVersion" (version: *mut u32);
     get_timestamp "cuptiGetTimestamp" (time: *mut u64);
-    /// Takes hold of CUPTI.
     subscribe "cuptiSubscribe" (subscriber: *mut *mut c_void, callback: CallbackFunction, data: *mut c_void);
-    /// Takes hold of CUPTI, and says who else has.
+    /// Also reports who else has subscribed.
     subscribe_v2 "cuptiSubscribe_v2" (subscriber: *mut *mut c_void, callback: CallbackFunction, data: *mut c_void, params: *mut SubscriberParams);
-    /// Lets go of it.
     unsubscribe "cuptiUnsubscribe" (subscriber: *mut c_void);
-    /// Asks for a callback.
     enable_callback "cuptiEnableCallback" (enable: u32, subscriber: *mut c_void, domain: u32, number: u32);
-    /// Name of a function.
     get_callback_name "cuptiGetCallbackName" (domain: u32, number: u32, name: *mut *const c_char);
-    /// Sets the numbering of threads.
     set_thread_id_type "cuptiSetThreadIdType" (kind: u32);
     /// Registers the functions that provide empty buffers and take full ones.
     register_callbacks "cuptiActivityRegisterCallbacks" (requested: ActivityBufferRequested, completed: ActivityBufferCompleted);
-    /// Asks for a kind of records.
     activity_enable "cuptiActivityEnable" (kind: u32);
-    /// Does not any more.
     activity_disable "cuptiActivityDisable" (kind: u32);
-    /// Calls of one function of the runtime.
     enable_runtime_api "cuptiActivityEnableRuntimeApi" (number: u32, enable: u8);
-    /// Calls of one function of the driver.
     enable_driver_api "cuptiActivityEnableDriverApi" (number: u32, enable: u8);
-    /// Stages of a launch.
     enable_latency_timestamps "cuptiActivityEnableLatencyTimestamps" (enable: u8);
-    /// Times of events on devices.
     enable_event_timestamps "cuptiActivityEnableCudaEventDeviceTimestamps" (enable: u8);
-    /// Whether each query of an event that is not over gives a record.
+    /// Whether each query of an unfinished event creates a record.
     enable_all_sync_records "cuptiActivityEnableAllSyncRecords" (enable: u8);
     flush_all "cuptiActivityFlushAll" (flag: u32);
     get_next_record "cuptiActivityGetNextRecord" (buffer: *mut u8, valid_bytes: usize, record: *mut *mut u8);
-    /// The number that records have for a node of a graph.
     get_graph_node_id "cuptiGetGraphNodeId" (node: *mut c_void, number: *mut u64);
-    /// Records dropped since it was last asked.
     get_dropped "cuptiActivityGetNumDroppedRecords" (context: *mut c_void, stream: u32, dropped: *mut usize);
 }
 

@@ -13,7 +13,7 @@ use crate::driver::Driver;
 /// Variable by which `trueno-record` tells the recorded process where to look first: paths with `:`.
 pub const CANDIDATES_VARIABLE: &str = "TRUENO_CUPTI_CANDIDATES";
 
-/// File names, the newest first.
+/// The newest first.
 const NAMES: [&str; 3] = ["libcupti.so.13", "libcupti.so.12", "libcupti.so"];
 
 /// A library to try.
@@ -93,7 +93,7 @@ pub fn python_folders(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// 0 for a library of the driver's major version, 1 for one that does not say its own, 2 for another.
+/// 0 for a library of the driver's major version, 1 if either version is unknown, 2 for another version.
 fn rank(path: &Path, driver_major: Option<u32>) -> u8 {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let major = name.strip_prefix("libcupti.so.");

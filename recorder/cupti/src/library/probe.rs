@@ -6,7 +6,7 @@ use super::api::{Cupti, Refused};
 use crate::kind::{KINDS, LATER_KINDS};
 use crate::walk::Sizes;
 
-/// Words of 8 bytes: more than two of the longest record known.
+/// Words of 8 bytes: more than twice the longest known record.
 const WORDS: usize = 512;
 
 /// Bytes of a record, for each kind that the library knows. Needs no driver.

@@ -26,9 +26,9 @@ pub struct Search {
 /// Why a library that is new enough is not used.
 #[derive(Clone, Debug)]
 pub enum Rejection {
-    /// Another one may do.
+    /// Another library may work.
     PassOver(String),
-    /// No other one would do either.
+    /// No other library would work either.
     Stop(String),
 }
 

@@ -53,7 +53,6 @@ pub struct CuptiFacts {
 pub enum Severity {
     #[default]
     Info,
-    /// Something is missing or doubtful.
     Warning,
     Error,
 }

@@ -6,13 +6,11 @@ use crate::layout::Field;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum RangeKind {
-    /// A range begins on its thread.
     Push = 1,
     /// The innermost range of its thread and domain ends.
     Pop = 2,
-    /// A range begins that may end anywhere.
+    /// Begins a range that may end on any thread.
     Start = 3,
-    /// Such a range ends.
     End = 4,
     Mark = 5,
     /// `message` names category `category` of the domain.

@@ -10,27 +10,22 @@ use crate::layout::Field;
 /// Something in a spool.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item<'s> {
-    /// Who records; a later one replaces an earlier one.
+    /// Facts about the recording process; later ones replace earlier ones.
     Facts(Box<Facts>),
-    /// A number and its text.
     Name(u32, &'s [u8]),
     /// Domain (1 driver, 2 runtime), number and name of a function.
     Callback(u32, u32, &'s [u8]),
-    /// The bytes of an activity record.
     Record(&'s [u8]),
-    /// An event of NVTX.
     Range(RangeEvent),
     Clock(ClockReading),
-    /// Number of records that were dropped.
     Dropped(u64),
     Note(Note),
     /// A thread, by the operating system's number, and its name.
     Thread(u32, &'s [u8]),
     /// A node of a graph, and the node it was cloned from.
     GraphClone(u64, u64),
-    /// A node of a graph, and one that may begin when it has ended.
+    /// A node of a graph, and a node that may begin after it.
     GraphEdge(u64, u64),
-    /// The process ended as it should.
     End(End),
 }
 
@@ -83,7 +78,7 @@ impl<'s> Reader<'s> {
         self.damage
     }
 
-    /// The next chunk: its kind, and its payload if the hash holds.
+    /// Reads the next chunk: its kind, and its payload if the hash matches.
     fn chunk(&mut self) -> Option<(u32, Option<&'s [u8]>)> {
         let rest = self.bytes.get(self.offset..)?;
         if rest.is_empty() {
@@ -112,7 +107,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-/// `None`: the payload does not hold what the chunk should.
+/// `None` if the payload does not match the kind of chunk.
 fn items<'s>(kind: Chunk, payload: &'s [u8], take: &mut impl FnMut(Item<'s>)) -> Option<()> {
     match kind {
         Chunk::Facts => take(Item::Facts(serde_json::from_slice(payload).ok()?)),
@@ -149,7 +144,6 @@ fn items<'s>(kind: Chunk, payload: &'s [u8], take: &mut impl FnMut(Item<'s>)) ->
     Some(())
 }
 
-/// Two numbers; and so on.
 fn pairs(payload: &[u8], mut take: impl FnMut(u64, u64)) -> Option<()> {
     let (pairs, rest) = payload.as_chunks::<16>();
     for pair in pairs {
@@ -158,7 +152,7 @@ fn pairs(payload: &[u8], mut take: impl FnMut(u64, u64)) -> Option<()> {
     rest.is_empty().then_some(())
 }
 
-/// Number, length, text; and so on.
+/// A sequence of number, length and text.
 fn texts<'s>(payload: &'s [u8], mut take: impl FnMut(u32, &'s [u8])) -> Option<()> {
     let mut rest = payload;
     while !rest.is_empty() {

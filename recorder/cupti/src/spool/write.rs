@@ -51,13 +51,13 @@ impl Chunk {
 /// A spool being written.
 #[derive(Debug)]
 pub struct Writer {
-    /// Closed only while its number is of this file: a program may close all numbers that it did not open, and have
-    /// files of its own under them.
+    /// Closed only if its number still belongs to this file: a program may close all descriptors that it did
+    /// not open, and reuse the numbers.
     file: ManuallyDrop<File>,
     path: PathBuf,
     /// Device and inode.
     identity: (u64, u64),
-    /// Bytes of all whole chunks.
+    /// Length of the file up to the end of the last whole chunk.
     length: u64,
     buffer: Vec<u8>,
 }

@@ -120,7 +120,7 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
     Ok(recorder)
 }
 
-/// Shows how far the measurement of this machine is: once, and for some seconds.
+/// Prints the progress of the measurement of this machine, which happens once and takes seconds.
 fn tell(progress: Progress<'_>) {
     if stderr().is_terminal() {
         let Progress { done, all, now } = progress;
@@ -128,7 +128,6 @@ fn tell(progress: Progress<'_>) {
     }
 }
 
-/// The options that shape the numbers, kept in the run.
 fn describe(rec: &Recorder, options: &Options, simd: Simd) {
     let Options {
         layers,
@@ -160,7 +159,7 @@ fn describe(rec: &Recorder, options: &Options, simd: Simd) {
     }
 }
 
-/// Results to stdout, one `name value` a line.
+/// Prints results to stdout, one `name value` per line.
 fn print(options: &Options, simd: Simd, generated: &Generated) {
     println!("backend {}", simd.backend().name());
     println!("tokens {}", generated.tokens.len());
@@ -181,7 +180,7 @@ fn print(options: &Options, simd: Simd, generated: &Generated) {
     }
 }
 
-/// A rate, or `not_measured` where nothing was timed.
+/// A rate, or `not_measured` if nothing was timed.
 fn per_s(count: usize, time: Duration) -> String {
     if count == 0 || time.is_zero() {
         return "not_measured".to_owned();

@@ -33,7 +33,7 @@ impl BrickId {
         index < Self::COUNT
     }
 
-    /// The same as [`BrickId::from_name`]: unlike the original, it takes `softmax` for `Softmax`.
+    /// Like [`BrickId::from_name`]. Unlike the original, it accepts `softmax` for `Softmax`.
     #[expect(
         clippy::should_implement_trait,
         reason = "the name that programs call; it fails without an error"
@@ -49,7 +49,7 @@ impl fmt::Display for BrickId {
     }
 }
 
-/// That of bricks which are not known.
+/// The category of unknown bricks.
 impl Default for BrickCategory {
     fn default() -> Self {
         Self::Other

@@ -7,10 +7,9 @@ use crate::waiting_rows::{COLUMN_STRIDE, RowOrigin};
 /// Rows being added. None of them is one before [`RowsLikeLast::end`].
 pub struct RowsLikeLast<'a> {
     columns: &'a mut Columns,
-    /// The place of the first one; there is a row before it.
+    /// Index of the first row; there is a row before it.
     at: usize,
     rows: usize,
-    /// A bit for each column that was given.
     given: u64,
     varies: u64,
 }

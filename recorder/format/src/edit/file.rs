@@ -45,7 +45,7 @@ pub fn write_synced(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     written.map_err(FileError::on(path, "write it"))
 }
 
-/// Empties the folder of a run. `run.json` goes last: with it, what is left says whose it is.
+/// Empties the folder of a run. `run.json` is removed last, so that what remains can be attributed to us.
 pub(super) fn empty_run(folder: &Path) -> io::Result<()> {
     let entries: Vec<fs::DirEntry> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
     let (last, first): (Vec<_>, Vec<_>) = entries

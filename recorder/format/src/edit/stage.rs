@@ -16,9 +16,7 @@ use crate::run_json::{RUN_JSON, RunJson};
 #[derive(Debug)]
 pub struct Stage {
     folder: PathBuf,
-    /// The run as it was found.
     old: Folder,
-    /// Held until the end.
     _lock: FileLock,
 }
 
@@ -26,13 +24,13 @@ pub struct Stage {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StageError {
-    /// Another process puts a run together there.
+    /// Another process is putting a run together there.
     #[error("{}: another process is at it", .0.display())]
     Busy(PathBuf),
-    /// Something else has the name.
+    /// Another file has the name.
     #[error("{}: is in the way and not ours (hint: move it)", .0.display())]
     InTheWay(PathBuf),
-    /// The operating system refuses.
+    /// The operating system returned an error.
     #[error(transparent)]
     File(#[from] FileError),
 }
@@ -123,7 +121,6 @@ fn lock(folder: &Path) -> Result<FileLock, StageError> {
     FileLock::take(file).ok_or_else(|| StageError::Busy(folder.to_owned()))
 }
 
-/// Empties a folder of ours that is left over.
 fn clear(folder: &Path, run_id: &str, run_json: &[u8]) -> Result<(), StageError> {
     let _lock = lock(folder)?;
     let failed = || FileError::on(folder, "empty it");

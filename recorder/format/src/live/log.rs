@@ -20,18 +20,18 @@ use crate::{file_size_signal, regular_file};
 
 /// Name of the log in `live/`. Its writer holds a lock on it for as long as it lives.
 pub const LOG: &str = "log.jsonl";
-/// Its name until it is locked.
+/// Name of the log until it is locked.
 const UNLOCKED: &str = "log.new";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Entry {
-    /// A text and its number, before any record has it.
+    /// A text and its number. Logged before any record uses it.
     Name(u32, String),
-    /// A name at a place of the program, before any record has it: see [`Site`].
+    /// A name at a source location. Logged before any record uses it; see [`Site`].
     Site {
-        /// Its number, without the bit.
+        /// Number of the site, without the bit `SITE`.
         number: u32,
         /// Number of the name.
         name: u32,
@@ -40,11 +40,11 @@ pub enum Entry {
         /// The line.
         line: u32,
     },
-    /// The clocks, and how ticks become nanoseconds from then on, before any was converted so.
+    /// A reading of the clocks that applies to later ticks. Logged before any tick is converted with it.
     Clock {
-        /// The clocks at one moment.
+        /// Both clocks at one moment.
         pair: ClockReading,
-        /// The point at which the timeline bends; none for the first reading.
+        /// The point at which the timeline bends; `None` for the first reading.
         knot: Option<Knot>,
     },
     /// The clocks of host and device at one moment.
@@ -53,30 +53,30 @@ pub enum Entry {
         pair: ClockReading,
         /// Number of the device.
         device: u32,
-        /// Its clock, from its own origin.
+        /// The device's clock, relative to its own origin.
         device_ns: u64,
     },
-    /// Rows that a ring's use by a thread has dropped, before the ring is free again.
+    /// Rows that one thread's use of a ring has dropped. Logged before the ring is free again.
     Dropped {
         /// Number of the ring.
         ring: u32,
-        /// Times that it was taken until then.
+        /// How often the ring had been used until then.
         uses: u64,
         /// Rows by table.
         rows: BTreeMap<String, u64>,
-        /// Those whose name is known: table, number of the name and rows.
+        /// Rows whose name is known: table, number of the name, and count.
         #[serde(default)]
         names: Vec<(String, u32, u64)>,
     },
     /// A thread that has ended.
     Thread(LoggedThread),
-    /// A fact that the program gave: key and value.
+    /// A key and value from the program.
     Value(String, String),
-    /// A ceiling that the program found.
+    /// A ceiling from the program.
     Ceiling(Ceiling),
     /// A part in a collective.
     Collective(Collective),
-    /// Shapes of an operator, before any record names them.
+    /// Shapes of an operator. Logged before any record uses them.
     Signature {
         /// Id of their row.
         id: u32,
@@ -121,7 +121,6 @@ pub struct LoggedThread {
     pub dropped: u64,
 }
 
-/// A line as it stands there; its seal comes behind.
 #[derive(Serialize, Deserialize)]
 struct Line<E> {
     entry: E,
@@ -131,7 +130,7 @@ struct Line<E> {
 pub struct Log {
     live: Arc<Folder>,
     file: HeldFile,
-    /// Nothing is appended after a failure: names that follow would lack those before them.
+    /// True after a failure. Nothing more is appended, because later entries would lack the names before them.
     broken: bool,
 }
 

@@ -9,10 +9,10 @@ use std::mem::MaybeUninit;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Mappings that are looked after at once; one more is not.
+/// Limit on watched mappings; further ones are not protected.
 const MAX_MAPPINGS: usize = 8192;
 
-/// A mapped range; a base of 0: none.
+/// A mapped range; unused if the base is 0.
 struct Range {
     base: AtomicUsize,
     bytes: AtomicUsize,
@@ -24,7 +24,7 @@ static RANGES: [Range; MAX_MAPPINGS] = [const {
         bytes: AtomicUsize::new(0),
     }
 }; MAX_MAPPINGS];
-/// Ranges in use lie below this index.
+/// All used ranges are below this index.
 static USED: AtomicUsize = AtomicUsize::new(0);
 static CUT: AtomicBool = AtomicBool::new(false);
 
@@ -38,7 +38,7 @@ pub fn any() -> bool {
     CUT.load(Ordering::Relaxed)
 }
 
-/// From now on the loss of pages of this range is survived.
+/// Protects this range from now on: losing its pages no longer ends the process.
 pub(super) fn watch(base: usize, bytes: usize) {
     static SET: Once = Once::new();
     SET.call_once(set_handler);
@@ -57,7 +57,7 @@ pub(super) fn watch(base: usize, bytes: usize) {
     }
 }
 
-/// The range is about to be unmapped.
+/// Must be called before the range is unmapped.
 pub(super) fn forget(base: usize) {
     let used = USED.load(Ordering::Acquire);
     let of = |range: &&Range| range.base.load(Ordering::Acquire) == base;
@@ -82,7 +82,7 @@ fn set_handler() {
     }
 }
 
-/// Allocates nothing and takes no lock: it runs in the middle of anything.
+/// Must not allocate or lock: the signal can arrive anywhere.
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the system passes a valid struct. A code above 0: it tells of a fault, and the address is that.
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
@@ -123,7 +123,6 @@ fn is_watched(address: usize) -> bool {
     })
 }
 
-/// A page of zeros at an address of a range that is watched.
 fn put_zeros(address: usize) -> bool {
     // SAFETY: asks for a number.
     let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };

@@ -6,9 +6,9 @@ use crate::timeline::Timeline;
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EventKind {
-    /// Row of `bricks`; `number` is that of the iteration.
+    /// Row of `bricks`; `number` is the iteration.
     Iteration,
-    /// Row of `bricks`; `number` is that of the layer.
+    /// Row of `bricks`; `number` is the layer.
     Layer,
     /// Row of `bricks`.
     Brick,
@@ -20,7 +20,7 @@ pub enum EventKind {
     Kernel,
     /// Row of `kernels` with the device's own times.
     DeviceKernel,
-    /// Row of `kernels` on a device that did not say when it ran.
+    /// Row of `kernels` on a device that reported no times.
     UntimedDeviceKernel,
     /// Row of `transfers`.
     Transfer,
@@ -90,7 +90,7 @@ impl Event {
     }
 }
 
-/// The event of a group of records. `None`: of no kind that is looked at, or damaged.
+/// Decodes the event of a group of records. `None` if the group is damaged or of an ignored kind.
 pub(super) fn decode(group: &[Record], thread: u32, timeline: &mut Timeline) -> Option<Event> {
     let record = group.first()?;
     let kind = match record.kind {

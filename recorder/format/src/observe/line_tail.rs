@@ -6,16 +6,13 @@ use std::path::PathBuf;
 
 use crate::regular_file;
 
-/// Bytes that are read at a time.
 const STEP_BYTES: usize = 1 << 16;
-/// A line without an end is given up from here on: it is nobody's.
+/// Lines longer than this are skipped as damaged.
 const MAX_LINE_BYTES: usize = 64 << 20;
 
-/// The end of a file that grows.
 pub(super) struct LineTail {
     path: PathBuf,
     file: Option<File>,
-    /// The beginning of a line whose end has not come yet.
     cut: Vec<u8>,
 }
 

@@ -12,24 +12,21 @@ use crate::record::{Record, extension, kind};
 use crate::ring::{Identity, MAGIC_RING, Ring, RingHeader};
 use crate::timeline::Timeline;
 
-/// Records that are copied, and then found to be whole or overwritten, at a time.
+/// Number of records copied at a time, before checking that they were not overwritten.
 const COPIED: usize = 1024;
-/// Records behind the published head that the thread may be writing: more than two groups.
+/// Records after the published head that the thread may be writing: more than two groups.
 const UNPUBLISHED: u64 = 64;
 
-/// One ring, and how far it was read.
 pub(super) struct ObservedRing {
     _pages: Arc<SharedPages>,
-    /// Where it begins in them.
     base: NonNull<u8>,
     capacity: u64,
-    /// Position of the next record to read.
     at: u64,
-    /// Records before it are to be read now.
+    /// Records before this position are to be read now.
     stop: u64,
-    /// End of the first event that was read, where earlier ones were overwritten before the first look.
+    /// End of the first event that was read, if earlier ones had been overwritten before the first poll.
     first_end_ns: Option<i64>,
-    /// Earlier events of this ring are not there any more, and no event was read yet.
+    /// True if earlier events of this ring were overwritten and no event has been read yet.
     is_cut: bool,
     copied: Box<[Record; COPIED]>,
 }

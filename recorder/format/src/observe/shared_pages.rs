@@ -7,7 +7,6 @@ use std::ptr::NonNull;
 
 use crate::regular_file;
 
-/// The pages of a file as they change.
 pub(super) struct SharedPages {
     base: NonNull<u8>,
     bytes: usize,

@@ -7,10 +7,9 @@ use crate::ring::Origin;
 use crate::schema::{TABLES, TableId};
 use crate::text::{Site, Text, Texts};
 
-/// Records taken together at most.
 const MAX_RUN: usize = 64;
 
-/// Places of the columns in which such bricks differ.
+/// Indices of the columns in which such bricks differ.
 mod column {
     use super::place;
 
@@ -35,7 +34,7 @@ const fn place(name: &str) -> usize {
     TABLES[TableId::Bricks as usize].position(name)
 }
 
-/// True if a record makes a row like that of a brick but for ids, name, times and numbers.
+/// True if a record makes a row that differs from the row of `brick` only in ids, name, times and numbers.
 #[inline(always)]
 fn is_like(record: &Record, brick: &Record) -> bool {
     (record.kind, record.flags, record.backend) == (brick.kind, brick.flags, brick.backend)
@@ -44,8 +43,8 @@ fn is_like(record: &Record, brick: &Record) -> bool {
 }
 
 impl Rows {
-    /// Adds the rows of the first group, and of records like it that follow if it is one record; gives how many
-    /// records that were.
+    /// Adds the rows of the first group. If that is a single record, also adds similar records after it.
+    /// Returns the number of records.
     #[inline]
     pub(super) fn bricks(
         &mut self,
@@ -74,7 +73,7 @@ impl Rows {
         }
     }
 
-    /// Adds bricks like the last row, which is that of `last`; gives how many of them.
+    /// Adds bricks similar to `last`, whose row is the last one. Returns how many.
     fn like_last(
         &mut self,
         origin: &Origin,
@@ -155,7 +154,7 @@ mod tests {
     use crate::waiting_rows::RowOrigin;
     use proptest::prelude::*;
 
-    /// Records that are often like the one before, of known bricks and others.
+    /// Records that often resemble the one before, of known and unknown bricks.
     fn records() -> impl Strategy<Value = Vec<Record>> {
         let kinds = [
             kind::BRICK,
@@ -208,7 +207,7 @@ mod tests {
         })
     }
 
-    /// All cells of the rows, whether they are there or not, and where their records are.
+    /// All cells of the rows, present or not, and their origins.
     fn rows(records: &[Record], together: bool) -> Vec<(Vec<u64>, u64)> {
         let reading = |ticks| ClockReading {
             ticks,

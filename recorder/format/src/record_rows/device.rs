@@ -7,7 +7,7 @@ use crate::ring::Origin;
 use crate::schema::{KernelRow, SyncRow, TransferRow};
 use crate::text::{Text, Texts};
 
-/// The number that device work got when it was launched, or that of the thread that published it.
+/// The id assigned when the device work was launched, or else the id of the record that published it.
 fn own_id(origin: &Origin, record: &Record) -> u64 {
     match record.m[3] {
         0 => row_id(origin.thread, record.seq),
@@ -16,7 +16,6 @@ fn own_id(origin: &Origin, record: &Record) -> u64 {
 }
 
 impl Rows {
-    /// A row of `kernels`.
     pub(super) fn device_work(
         &mut self,
         origin: &Origin,
@@ -68,7 +67,6 @@ impl Rows {
         });
     }
 
-    /// A row of `transfers`.
     pub(super) fn transfer(&mut self, origin: &Origin, group: &[Record], to: &mut Columns) {
         let record = &group[0];
         let (device, stream) = unpair(record.m[1]);
@@ -100,7 +98,6 @@ impl Rows {
         });
     }
 
-    /// A row of `syncs`.
     pub(super) fn device_wait(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
         let (start_ns, dur_ns) = self.interval(record);
         to.push(&SyncRow {

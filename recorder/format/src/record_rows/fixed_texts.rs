@@ -19,16 +19,14 @@ pub(super) struct FixedTexts {
     pub levels: [Text; 4],
     pub sources: [Text; 4],
     kinds: [Text; 6],
-    /// Known bricks by number of the name.
+    /// Known bricks, indexed by the number of the name.
     known: Vec<Known>,
 }
 
-/// The known brick that a name spells.
 #[derive(Clone, Copy)]
 enum Known {
     NotAsked,
     No,
-    /// A known brick, with the name of its category.
     Yes(BrickId, Text),
 }
 

@@ -31,7 +31,7 @@ pub struct RingHeader {
     pub start_ticks: AtomicU64,
     name_length: AtomicU32,
     name: [AtomicU8; NAME_BYTES],
-    /// The iteration and layer that hold at the tail: flags as of [`Context::store`], then both.
+    /// Iteration and layer at the tail: flags as in [`Context::store`], then both numbers.
     context: [AtomicU64; 3],
     dropped_first: FirstCounters,
     /// Positions of its two ends.
@@ -41,7 +41,7 @@ pub struct RingHeader {
     dropped_later: LaterCounters,
 }
 
-/// Places that they have in the files of all recorders: what is new goes behind.
+/// These offsets are the same in the files of all recorders. New fields go at the end.
 const _: () = assert!(
     std::mem::offset_of!(RingHeader, dropped_first) == 224
         && std::mem::offset_of!(RingHeader, positions) == 384

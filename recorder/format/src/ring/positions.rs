@@ -26,7 +26,7 @@ impl AtomicWord for AtomicU64 {
     }
 }
 
-/// A cache line and its neighbour, which the prefetcher fetches along.
+/// A cache line and its neighbour, which the prefetcher fetches with it.
 #[derive(Default)]
 #[repr(C, align(128))]
 struct Apart<T>(T);
@@ -103,7 +103,7 @@ pub fn readable(from: u64, end: u64, capacity: u64) -> (usize, usize) {
 pub struct Cursor {
     mask: u64,
     head: u64,
-    /// The head may go up to here without a look at the tail; equal to the head: look first.
+    /// The head may advance to here without reading the tail; if equal to the head, read the tail first.
     limit: u64,
 }
 

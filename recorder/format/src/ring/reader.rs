@@ -6,7 +6,8 @@ use super::Ring;
 use crate::record::{Context, Record, kind};
 use crate::waiting_rows::RowOrigin;
 
-/// Records that are copied from the ring at a time: as many as are made rows of together, and more than a group has.
+/// Number of records copied from the ring at a time: as many as are turned into rows together, and more than a
+/// group has.
 const COPIED: usize = 64;
 
 /// The origin of a group.
@@ -21,7 +22,7 @@ pub struct Origin {
 /// The reading end of one thread's rings.
 pub struct RingReader {
     ring: Arc<Ring>,
-    /// Of the next group. Kept here, so that it is written once a context and not once a row.
+    /// Origin of the next group. Cached, so that it is written once per context instead of once per row.
     origin: Origin,
 }
 

@@ -12,7 +12,7 @@ fn ring(capacity: usize) -> Arc<Ring> {
     Ring::new(memory, 1, capacity)
 }
 
-/// Pushes a group of a primary record and extensions, each numbered; false: no room.
+/// Pushes a group of a primary record and extensions with consecutive numbers. False if there is no room.
 fn push(producer: &mut Producer, first: u64, length: u64) -> bool {
     if !producer.has_room(length) && !producer.reserve(length).0 {
         return false;
@@ -32,7 +32,7 @@ fn push(producer: &mut Producer, first: u64, length: u64) -> bool {
     true
 }
 
-/// Takes one group and checks that it is whole and follows the one before.
+/// Takes one group, and checks that it is whole and follows the previous one.
 fn take_group(next: &mut u64, records: &[Record]) -> usize {
     let length = 1 + records[0].extensions();
     for record in &records[..length] {
@@ -144,7 +144,7 @@ fn a_group_that_the_head_cuts_is_taken_as_it_is_and_the_tail_stays_behind_the_he
     assert_eq!((positions.tail(), positions.head()), (2, 2));
 }
 
-/// A handler recorded while its thread was between a look at the head and its publication.
+/// A signal handler recorded while its thread was between reading the head and publishing.
 #[test]
 fn a_head_that_was_set_back_finds_room_again() {
     let positions: Positions = Positions::default();
@@ -170,7 +170,7 @@ fn a_head_that_was_set_back_finds_room_again() {
     assert!(!interrupted.reserve(&positions, 1).0);
 }
 
-/// A handler took the room that its thread had seen, and the thread wrote one more.
+/// A signal handler used the room that its thread had seen, and the thread wrote one more record.
 #[test]
 fn records_over_others_cost_those_alone() {
     let ring = ring(8);

@@ -13,20 +13,17 @@ use crate::live::{COUNTS, LIVE, LOG};
 use crate::run_json::RUN_JSON;
 use crate::schema::FORMAT_NAME;
 
-/// Folder of kernel sources.
 const PTX: &str = "ptx";
-/// Beginning of the name of a rank's folder.
 const RANK: &str = "rank=";
-/// Foreign entries that are named.
 const MAX_NAMED: usize = 8;
-/// A larger `run.json` is none of ours.
+/// A larger `run.json` is not ours.
 const MAX_RUN_JSON_BYTES: u64 = 256 << 20;
 
-/// Permits the removal of a run, or of a folder of ranks: `run.json` names our format, every entry is one that we make,
-/// and none of its folders is protected, of which else a part would be removed.
+/// Checks that a run or a folder of ranks can be removed: `run.json` names our format, we create every entry in it,
+/// and none of its folders is write-protected, which would leave a part of it.
 ///
 /// # Errors
-/// It holds something else, which is named; it is no run; the operating system refuses.
+/// It has other entries, which are listed; it is not a run; or an operating system error.
 pub(super) fn check_removable(given: &Path, run: &Folder) -> Result<(), Error> {
     let mut foreign = Vec::new();
     let failed = |e| Error::io(given, "look at what is there", e);
@@ -49,7 +46,7 @@ pub(super) fn check_removable(given: &Path, run: &Folder) -> Result<(), Error> {
     })
 }
 
-/// True of a run, and of a folder of ranks, whatever else it holds.
+/// True for a run and for a folder of ranks, regardless of other entries.
 pub(super) fn is_run(folder: &Folder) -> io::Result<bool> {
     if is_run_json(folder) {
         return Ok(true);
@@ -62,7 +59,6 @@ pub(super) fn is_run(folder: &Folder) -> io::Result<bool> {
     Ok(entries.iter().any(|entry| is_ranks_run(&entry.name)))
 }
 
-/// False where it is neither a run nor a folder of ranks.
 fn look_at_run(run: &Folder, prefix: &str, foreign: &mut Vec<String>) -> io::Result<bool> {
     let has_run_json = is_run_json(run);
     let (mut has_rank, mut others) = (false, Vec::new());
@@ -111,7 +107,7 @@ fn look_at_files(
     Ok(())
 }
 
-/// Refuses a folder of whose files, or of whose folders' files, none may be removed.
+/// Rejects a folder if its files, or the files in its subfolders, cannot be removed.
 fn check_writable(shown: &Path, folder: &Folder) -> Result<(), Error> {
     let hint = "permit it, or choose another path";
     let failed = |e| Error::io_with_hint(shown, "remove what is in it", e, hint);
@@ -146,13 +142,13 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Tables, of any version of the format, and the two other folders: no name of theirs is that of a file.
+/// Tables of any format version, and the two other folders. None of these names can be the name of a file.
 fn is_folder_name(name: &str) -> bool {
     name.bytes()
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// Segments have the same names in each table, of any version of the format.
+/// Segments have the same names in every table and format version.
 fn is_segment(name: &str) -> bool {
     let number = name
         .strip_suffix(".arrow")
@@ -180,7 +176,6 @@ mod tests {
 
     const RUN: &str = r#"{"format":{"name":"trueno-run","major":1,"minor":9},"state":"finished"}"#;
 
-    /// The outcome for a folder with these files.
     fn check(files: &[(&str, &str)]) -> Result<(), Error> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

@@ -7,22 +7,20 @@ use crate::journal::chunk_hash;
 
 /// First minor version of the format whose `run.json` is sealed.
 const SEALED_SINCE: u64 = 5;
-/// Name of the member.
 const KEY: &str = "xxh3";
-/// Text before the hash, and behind it, in a file as it is written.
+/// Text before and after the hash in a file as it is written.
 const BEFORE: &str = ",\n  \"xxh3\": \"";
 const BEHIND: &str = "\"\n}\n";
-/// Digits of a hash.
 const DIGITS: usize = 16;
 
 /// State of the seal of a `run.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seal {
-    /// The text is as it was written.
+    /// The text is unchanged.
     Right,
-    /// An older version of the format, which has none.
+    /// An older version of the format, which has no seal.
     NotExpected,
-    /// The text was changed since: the hash is not that of the text, or it is gone.
+    /// The text was changed: the hash is wrong or missing.
     Broken,
 }
 
@@ -44,7 +42,6 @@ impl Seal {
     }
 }
 
-/// The text before the seal, and the hash in it.
 fn split(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let sealed = text.strip_suffix(BEHIND.as_bytes())?;
     let (before, hash) = sealed.split_at_checked(sealed.len().checked_sub(DIGITS)?)?;

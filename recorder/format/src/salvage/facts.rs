@@ -11,8 +11,8 @@ use crate::schema::{TABLES, TableRow};
 use crate::text::Texts;
 use crate::timeline::Timeline;
 
-/// Adds threads, clock pairs, ceilings, signatures, sources and diagnostics, as far as they are neither on
-/// disk nor among the waiting rows: both have them in the order in which they come here.
+/// Adds threads, clock pairs, ceilings, signatures, sources and diagnostics that are neither on disk nor among the
+/// waiting rows. Both contain them in the order in which they are added here.
 pub(super) fn add(
     found: &LiveFolder,
     timeline: &mut Timeline,
@@ -52,7 +52,6 @@ pub(super) fn add(
     });
 }
 
-/// Adds the rows of a table that are not there yet.
 struct Missing<'a, F> {
     disk: &'a BTreeMap<String, OnDisk>,
     off: F,
@@ -80,7 +79,7 @@ impl<F: Fn(&str) -> bool> Missing<'_, F> {
     }
 }
 
-/// Those that had ended and those that had not, by index.
+/// Threads that had ended and threads that had not, by index.
 fn threads(found: &LiveFolder) -> impl Iterator<Item = LoggedThread> {
     let mut threads = found.ended.clone();
     let mut alive: BTreeMap<u32, LoggedThread> = BTreeMap::new();

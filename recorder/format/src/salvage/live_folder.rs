@@ -23,7 +23,7 @@ use crate::schema::{TABLES, TableId};
 use crate::text::{SITE, Site, Text, TextTable};
 use crate::timeline::{ClockReading, Knot};
 
-/// Counts of rows above this are not believed: two months of rows at a nanosecond each.
+/// Larger counts of rows are treated as damage: two months of rows at a nanosecond each.
 const MAX_DROPPED: u64 = 1 << 52;
 
 #[derive(Default)]
@@ -44,9 +44,8 @@ pub(super) struct LiveFolder {
     pub ptx: Vec<(u64, String, u64)>,
     pub sources: BTreeMap<String, String>,
     pub rings: Vec<Arc<Ring>>,
-    /// Files of rings that were made completely, used or not.
+    /// Files of rings that were created completely, used or not.
     finished_rings: u64,
-    /// Dropped rows, by table.
     dropped: RowCounters,
     /// Those whose name is known.
     pub dropped_names: NamedRows,
@@ -105,7 +104,6 @@ impl LiveFolder {
         self.dropped.get(table)
     }
 
-    /// Gives how many names are left out.
     fn take(
         &mut self,
         entries: Vec<Entry>,
@@ -206,7 +204,6 @@ impl LiveFolder {
         }
     }
 
-    /// One ring of a file.
     fn ring_in(
         &mut self,
         path: &Path,
@@ -241,7 +238,7 @@ impl LiveFolder {
         self.rings.push(ring);
     }
 
-    /// Adds what a file says of each table; a count that cannot be is damage, and not added.
+    /// Adds a file's counts per table. Impossible counts are damage and not added.
     fn add_dropped(&mut self, path: &Path, rows: impl Fn(usize) -> u64) {
         for (table, schema) in TABLES.iter().enumerate() {
             match rows(table) {
@@ -289,7 +286,8 @@ impl LiveFolder {
         }
     }
 
-    /// The writer read rows of these tables from the kernel: what was there when it died is gone.
+    /// Reports tables whose rows the writer read from the kernel: rows that were still there when it died are
+    /// lost.
     fn unread(&mut self, tables: impl Iterator<Item = usize>) {
         let before = self.lost_rows.len();
         self.lost_rows.extend(tables);
@@ -304,12 +302,12 @@ impl LiveFolder {
     }
 }
 
-/// Numbers of names from this on are not believed: they are counted without a gap, and each has its line in the log.
+/// Larger numbers of names are treated as damage: names are numbered without gaps, and each has its line in the
+/// log.
 fn max_name(lines: u64) -> u64 {
     (2 * lines + 1024).min(1 << 24)
 }
 
-/// True if no ring was made in that range yet.
 fn is_unused(memory: &Mapping, range: &Range<usize>) -> bool {
     // SAFETY: inside the memory, aligned to a page; any bits are valid in it.
     let kind: &FileKind = unsafe { memory.base().add(range.start).cast().as_ref() };

@@ -26,14 +26,13 @@ impl CutBatch {
     }
 }
 
-/// Batches and rows of one table on disk.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnDisk {
     pub batches: u64,
     pub rows: u64,
 }
 
-/// Reads which batches are on disk, by table, and the last ones that are not.
+/// Reads which batches are on disk, by table, and the last batches that are incomplete.
 pub(super) fn read(run: &Path) -> (BTreeMap<String, OnDisk>, Vec<CutBatch>) {
     let journal = regular_file::read(&run.join(JOURNAL)).unwrap_or_default();
     let lines: Vec<Line> = journal

@@ -11,10 +11,9 @@ use crate::ring::{Origin, Ring, RingReader};
 use crate::text::{SITE, Site, Text, Texts};
 use crate::waiting_rows::RowOrigin;
 
-/// Ids in one record of [`kind::JOINS`] at most.
+/// Maximum number of ids in one record of [`kind::JOINS`].
 const MAX_JOINS: usize = 6;
 
-/// Turns the records of all rings into rows, thread by thread.
 pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut SalvageTables) {
     let mut rings = found.rings.clone();
     let place = |ring: &Arc<Ring>| {
@@ -53,7 +52,6 @@ pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut Salvage
     }
 }
 
-/// True if a group is whole and all its names are known.
 fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
     let first = &group[0];
     if group.len() != 1 + first.extensions() || first.start > first.end && is_interval(first) {
@@ -109,7 +107,7 @@ fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
         })
 }
 
-/// True if its times lie where the timeline reaches: what lies beyond has wrapped around.
+/// True if the times of a group are in the range of the timeline. Times beyond have wrapped around.
 fn is_in_time(group: &[Record], rows: &mut Rows) -> bool {
     let first = &group[0];
     let mut reaches = |ticks: u64| rows.timeline.ns(ticks) >= 0;
@@ -198,7 +196,8 @@ mod tests {
     }
 
     proptest! {
-        /// Also what the writer finds in a ring that others have written to, which nobody has looked at.
+        /// The writer may also find such values in a ring that another process has written to, because it
+        /// does not validate them.
         #[test]
         fn hostile_values_become_rows_or_nothing(
             (flags, name, backend) in (any::<u8>(), any::<u32>(), any::<u16>()),

@@ -9,7 +9,6 @@ use crate::schema::{TABLES, Table};
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
 use crate::text::{Text, TextTable, Texts};
 
-/// All tables being put together.
 pub(super) struct SalvageTables {
     pub texts: TextTable,
     tables: Vec<SalvageTable>,
@@ -22,7 +21,6 @@ struct SalvageTable {
     columns: Option<Columns>,
     dictionaries: Vec<Dictionary>,
     blocks: Vec<Block>,
-    /// Head and batches.
     parts: Vec<Part>,
     open: SalvagedSegment,
     done: Vec<SalvagedSegment>,

@@ -17,8 +17,8 @@ use crate::waiting_rows::{
     COLUMN_STRIDE, MAGIC_ROWS, RowOrigin, RowsHeader, VALUES_AT, rows_words,
 };
 
-/// Takes the waiting rows of all tables that are not on disk already. Of the tables whose next batch had not left their
-/// memory, the number of rows that are here: while they are forgotten, from the first on, it is 0.
+/// Takes the waiting rows of all tables that are not on disk already. For tables whose next batch was still in
+/// memory, returns the number of rows found here: 0 while they are being forgotten, from the first one on.
 pub(super) fn take(
     live: &Path,
     found: &mut LiveFolder,
@@ -74,10 +74,9 @@ pub(super) fn take(
     waiting
 }
 
-/// The file of one table.
 struct WaitingFile<'a> {
     table: &'static Table,
-    /// Columns that the file has: the first of the table's, where an older version wrote it.
+    /// Number of columns in the file. Older versions wrote only the first columns of the table.
     columns: usize,
     header: &'a RowsHeader,
     words: &'a [u64],
@@ -129,7 +128,7 @@ impl<'a> WaitingFile<'a> {
         column < self.columns && self.value(self.columns, row) >> column & 1 == 1
     }
 
-    /// Copies the rows that count; gives the number of those that could not be.
+    /// Copies the rows that count. Returns the number of rows that could not be copied.
     fn copy(&self, found: &LiveFolder, number: usize, tables: &mut SalvageTables) -> u64 {
         let mut damaged = 0;
         for row in 0..BATCH_ROWS {
@@ -170,8 +169,7 @@ impl<'a> WaitingFile<'a> {
     }
 }
 
-/// True if the ring's tail has passed the record of a row. A ring that is not there was read
-/// to its end.
+/// True if the ring's tail has passed the record of a row. A ring that does not exist was read to its end.
 fn is_committed(found: &LiveFolder, origin: u64) -> bool {
     RowOrigin::record_of(origin).is_none_or(|(number, position)| {
         let ring = found.rings.iter().find(|ring| ring.number() == number);

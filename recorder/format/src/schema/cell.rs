@@ -5,19 +5,19 @@ use crate::text::Text;
 
 /// Takes the cells of a row, in the order of the columns.
 pub trait CellSink {
-    /// The next cell, of a column that is never null.
+    /// Adds the next cell, in a column that is never null.
     fn value(&mut self, word: u64);
 
-    /// The next cell, of a column that may be null.
+    /// Adds the next cell, in a column that may be null.
     fn optional(&mut self, word: Option<u64>);
 }
 
 /// A value that a cell can have.
 pub trait Value: Copy {
-    /// The type of such a column.
+    /// Type of columns with such values.
     const TYPE: ColumnType;
 
-    /// The value as it waits for its batch.
+    /// The value in the form in which rows wait for their batch.
     fn word(self) -> u64;
 }
 
@@ -28,7 +28,7 @@ pub trait Field: Copy {
     /// True if it may be missing.
     const NULLABLE: bool;
 
-    /// Gives it to `sink`.
+    /// Passes the value to `sink`.
     fn put_into(self, sink: &mut impl CellSink);
 }
 

@@ -4,8 +4,9 @@ use super::ColumnType::{I64, U32, U64};
 use super::*;
 use std::collections::HashSet;
 
-/// Integers that identify, and lengths and times, that mean the same in every run. A new one has to be put here, or be
-/// given a [`Scope`]: forgotten, rows of several runs would be taken for each other's. Other quantities refer to nothing.
+/// Integers that identify something, and lengths and times, that mean the same in every run. A new one must be
+/// listed here or have a [`Scope`]; otherwise rows of different runs would be confused. Other quantities refer to
+/// nothing.
 const VALUES: [&str; 20] = [
     "address",
     "brick_id",

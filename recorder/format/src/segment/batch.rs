@@ -9,15 +9,14 @@ use super::metadata::{self, Block, Builder, Header, Pair};
 use super::{BATCH_ROWS, END_OF_STREAM, MESSAGE_ALIGNMENT, PREFIX_BYTES};
 use crate::schema::{Column, ColumnType, Table};
 
-/// Buffers in a body are padded to this many bytes.
 const BUFFER_ALIGNMENT: usize = 8;
 
 /// The cells of one column: 64 bits each, whatever their type. A text is a number.
 #[derive(Clone, Copy, Debug)]
 pub enum Cells<'a> {
-    /// Every row has this.
+    /// Every row has this value.
     Same(u64),
-    /// One a row. What stands where a cell is missing does not matter.
+    /// One value per row. Where a cell is missing, the value does not matter.
     Each(&'a [u64]),
 }
 
@@ -39,9 +38,8 @@ pub struct BatchEncoder {
     metadata: Builder,
     nodes: Vec<Pair>,
     buffers: Vec<Pair>,
-    /// Room for the metadata, then the body: so neither is moved when the other is known.
+    /// Space for the metadata, then the body, so that neither has to be moved.
     message: Vec<u8>,
-    /// Offset of the body.
     body_at: usize,
     words: Vec<u64>,
     halves: Vec<u32>,
@@ -140,7 +138,7 @@ impl BatchEncoder {
         self.buffer(&bits[..words]);
     }
 
-    /// A column of one value; of texts, the key.
+    /// Adds a column of one value; for texts, the key.
     fn one_value(&mut self, ty: ColumnType, value: u64, rows: usize) {
         match ty {
             ColumnType::U64 | ColumnType::I64 | ColumnType::F64 => self.same(value, rows),
@@ -155,7 +153,7 @@ impl BatchEncoder {
         }
     }
 
-    /// A column of several values; zeros where `present` says that there is none.
+    /// Adds a column of several values, with zeros where `present` has no cell.
     fn values(
         &mut self,
         column: &Column,
@@ -216,13 +214,12 @@ impl BatchEncoder {
         self.pad(BUFFER_ALIGNMENT);
     }
 
-    /// Pads the body; it begins at a multiple of both alignments.
+    /// Pads the body. It begins at a multiple of both alignments.
     fn pad(&mut self, alignment: usize) {
         let padded = self.message.len().next_multiple_of(alignment);
         self.message.resize(padded, 0);
     }
 
-    /// Puts the metadata before the body.
     fn message(&mut self, rows: usize, offset: u64) -> (&[u8], Block) {
         self.pad(MESSAGE_ALIGNMENT);
         let body_bytes = self.message.len() - self.body_at;
@@ -250,8 +247,8 @@ impl BatchEncoder {
     }
 }
 
-/// Upper bound of the metadata of a batch: two buffers and a node each,
-/// 16 bytes every one, and some tables around them.
+/// Upper bound of the metadata of a batch: two buffers and a node per column, 16 bytes each, and some tables around
+/// them.
 fn max_metadata_bytes(columns: usize) -> usize {
     (columns * 3 * 16 + 512).next_multiple_of(MESSAGE_ALIGNMENT)
 }

@@ -3,23 +3,21 @@
 use super::BATCH_ROWS;
 use super::batch::Cells;
 
-/// A bitmap over the rows of a batch, the first row in the lowest bit.
+/// A bitmap over the rows of a batch, with the first row in the lowest bit.
 pub(super) type Bits = [u64; BATCH_ROWS / 64];
 
-/// Words of a bitmap in a body.
 pub(super) fn words(rows: usize) -> usize {
     rows.div_ceil(64)
 }
 
-/// Presence of the cells of one column.
 pub(super) enum Presence {
     All,
     None,
-    /// Number of those that are there; the bitmap was filled in.
+    /// Number of present cells; the bitmap has been filled.
     Some(usize),
 }
 
-/// Over the rows of a batch, by column: whether one, and whether all are there.
+/// For each column over the rows of a batch: whether any cell is present, and whether all are.
 pub(super) struct Present<'a> {
     masks: Cells<'a>,
     all: u64,
@@ -51,7 +49,7 @@ impl<'a> Present<'a> {
     }
 }
 
-/// Fills a bitmap with a bit of every value, and zeros behind them.
+/// Fills a bitmap with one bit per value, and zeros after them.
 pub(super) fn collect(values: &[u64], bits: &mut Bits, bit: impl Fn(u64) -> u64) {
     bits.fill(0);
     for (word, values) in bits.iter_mut().zip(values.chunks(64)) {
@@ -61,7 +59,6 @@ pub(super) fn collect(values: &[u64], bits: &mut Bits, bit: impl Fn(u64) -> u64)
     }
 }
 
-/// True if row `at` is there.
 pub(super) fn is_set(bits: &Bits, at: usize) -> bool {
     bits[at / 64] >> (at % 64) & 1 == 1
 }

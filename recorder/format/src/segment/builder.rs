@@ -28,7 +28,6 @@ pub struct SegmentBuilder {
     blocks: Vec<Block>,
     rows: u64,
     dictionaries: BTreeMap<String, Vec<String>>,
-    /// Texts that belong to the next batch that is added.
     new: BTreeMap<String, Vec<String>>,
 }
 

@@ -8,7 +8,7 @@ use super::metadata::{self, Block, Builder, Header, Pair};
 use super::{END_OF_STREAM, MESSAGE_ALIGNMENT, PREFIX_BYTES};
 use crate::schema::{Column, ColumnType, Table};
 
-/// The prefix of a buffer that is stored as it is.
+/// Prefix of a buffer that is stored uncompressed.
 const NOT_COMPRESSED: i64 = -1;
 
 /// One dictionary message of a segment: all `values` of a text column, in order.
@@ -25,7 +25,7 @@ pub fn dictionary_bytes<S: AsRef<str>>(
     Some(bytes)
 }
 
-/// The text columns of a table, in order: their place is their dictionary's id.
+/// The text columns of a table, in order. The index of a column is its dictionary's id.
 pub(crate) fn text_columns(table: &Table) -> impl Iterator<Item = &'static Column> {
     table
         .columns
@@ -33,10 +33,10 @@ pub(crate) fn text_columns(table: &Table) -> impl Iterator<Item = &'static Colum
         .filter(|column| column.ty == ColumnType::Text)
 }
 
-/// Appends a dictionary to bytes that stand at `offset` of their file.
+/// Appends a dictionary to bytes that begin at `offset` of their file.
 ///
 /// # Errors
-/// Its texts are longer together than 32 bits can tell.
+/// Its texts together are longer than 32 bits can express.
 pub(super) fn append_dictionary<S: AsRef<str>>(
     bytes: &mut Vec<u8>,
     id: usize,
@@ -82,7 +82,7 @@ pub(super) fn append_dictionary<S: AsRef<str>>(
     Ok(block)
 }
 
-/// Appends a message's prefix and metadata, padded; gives their bytes.
+/// Appends a message's prefix and padded metadata. Returns their length in bytes.
 pub(super) fn append_metadata(bytes: &mut Vec<u8>, builder: &Builder) -> usize {
     let metadata = builder.finished_data();
     let padded = (PREFIX_BYTES + metadata.len()).next_multiple_of(MESSAGE_ALIGNMENT);
@@ -94,7 +94,7 @@ pub(super) fn append_metadata(bytes: &mut Vec<u8>, builder: &Builder) -> usize {
     padded
 }
 
-/// Appends a buffer: its length and a frame of LZ4, or what it is where that would be longer.
+/// Appends a buffer: its length and an LZ4 frame, or the plain bytes if the frame would be longer.
 fn append_compressed(to: &mut Vec<u8>, plain: &[u8]) -> io::Result<()> {
     if plain.is_empty() {
         return Ok(());

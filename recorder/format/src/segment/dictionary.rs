@@ -4,18 +4,16 @@ use std::collections::HashMap;
 
 use crate::text::Text;
 
-/// Numbers from here on are looked up in a map: one that somebody else has scribbled into the waiting rows must not
-/// cost memory for all that are below it.
+/// Larger numbers are looked up in a map. Otherwise a single damaged number in the waiting rows would cost memory
+/// for all numbers below it.
 const DENSE_NUMBERS: usize = 1 << 22;
 
-/// Dictionary of one text column within one segment.
 #[derive(Default)]
 pub(crate) struct Dictionary {
-    /// By the number of the text: the key + 1; 0: not there yet.
+    /// Key + 1, indexed by the number of the text; 0 if absent.
     keys: Vec<u32>,
-    /// The same of numbers from [`DENSE_NUMBERS`] on.
+    /// The same for numbers from [`DENSE_NUMBERS`] on.
     high_keys: HashMap<u32, u32>,
-    /// Texts by key.
     texts: Vec<Text>,
 }
 

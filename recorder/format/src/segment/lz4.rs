@@ -9,29 +9,26 @@ mod block;
 
 use block::Block;
 
-/// A frame before its block: magic number, version 1 with independent blocks of at most
-/// 64 KiB and nothing else, checksum of that.
+/// Start of a frame: magic number, version 1 with independent blocks of at most 64 KiB and no options, and the
+/// checksum of that.
 const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
-/// The end of a frame.
 const FRAME_END: [u8; 4] = [0; 4];
-/// Bytes of a block before compression at most.
 const BLOCK_BYTES: usize = 64 << 10;
 const WORD_BYTES: usize = size_of::<u64>();
-/// The shortest match.
 const MATCH_BYTES: usize = 4;
-/// Literals at the end of a block, at least ...
+/// Minimum number of literals at the end of a block.
 const LAST_LITERALS: usize = 5;
-/// ... and bytes from the start of its last match to its end, at least.
+/// Minimum number of bytes from the start of the last match to the end of its block.
 const LAST_MATCH_START: usize = 12;
 /// Below this a frame saves little or nothing.
 const MIN_BYTES: usize = 64;
-/// Length of a buffer that is stored as it is, in the prefix of a compressed body.
+/// Marks an uncompressed buffer, in the length prefix of a compressed body.
 const STORED: i64 = -1;
 const HASH_BITS: u32 = 12;
 
 /// A value of a column, 4 or 8 bytes.
 pub(super) trait Value: Copy + Eq + Into<u64> {
-    /// A hash of two neighbours, of [`HASH_BITS`] bits.
+    /// A hash of two neighbours, with [`HASH_BITS`] bits.
     fn hash_with(self, next: Self) -> usize {
         let sum = self
             .into()
@@ -40,7 +37,8 @@ pub(super) trait Value: Copy + Eq + Into<u64> {
         (sum >> (64 - HASH_BITS)) as usize
     }
 
-    /// The values where they are 64 bits. Narrower ones that differ share no [`MATCH_BYTES`] with a neighbour.
+    /// The values if they are 64 bits wide. Narrower values that differ share fewer than [`MATCH_BYTES`] bytes
+    /// with a neighbour.
     fn words(values: &[Self]) -> Option<&[u64]>;
 }
 
@@ -56,7 +54,6 @@ impl Value for u64 {
     }
 }
 
-/// The bytes of the values, in order.
 fn bytes<V: Value>(values: &[V]) -> &[u8] {
     // SAFETY: values are `u32` or `u64`, without padding, so all their bytes are initialised; the length is that
     // of the slice, in bytes.
@@ -65,10 +62,9 @@ fn bytes<V: Value>(values: &[V]) -> &[u8] {
 
 /// Compresses buffers of up to 64 KiB, reusing its memory.
 pub(super) struct Compressor {
-    /// By hash of two values: where they stood last.
+    /// By the hash of two values: where they occurred last.
     places: Box<[u16; 1 << HASH_BITS]>,
     block: Box<[u8]>,
-    /// Bytes of the block.
     used: usize,
 }
 
@@ -141,7 +137,7 @@ impl Compressor {
         self.frame(total, body);
     }
 
-    /// Appends what is in `block`, or else `plain`.
+    /// Appends `block`, or `plain` if there is none.
     fn finish(&mut self, plain: &[u8], body: &mut Vec<u8>) {
         let overhead = FRAME_HEAD.len() + size_of::<u32>() + FRAME_END.len();
         if self.used == 0 || self.used + overhead >= plain.len() {
@@ -153,7 +149,6 @@ impl Compressor {
         }
     }
 
-    /// Appends what is in `block` as a frame of `plain_bytes` uncompressed bytes.
     fn frame(&mut self, plain_bytes: usize, body: &mut Vec<u8>) {
         body.extend_from_slice(&(plain_bytes as i64).to_le_bytes());
         body.extend_from_slice(&FRAME_HEAD);
@@ -164,7 +159,6 @@ impl Compressor {
     }
 }
 
-/// Makes a block of the values, which are at least [`MIN_BYTES`] together.
 fn compress<V: Value>(values: &[V], places: &mut [u16; 1 << HASH_BITS], block: &mut Block<'_>) {
     places.fill(0);
     let width = size_of::<V>();
@@ -208,8 +202,8 @@ fn compress<V: Value>(values: &[V], places: &mut [u16; 1 << HASH_BITS], block: &
     block.literals(&plain[pending..]);
 }
 
-/// As [`compress`] of words none of which comes again: ids, starts, numbers of a loop. All that neighbours share are
-/// high bytes, and nothing has to be looked up.
+/// Like [`compress`], for words that are never repeated: ids, starts, numbers of a loop. Neighbours share only high
+/// bytes, so nothing has to be looked up.
 fn compress_distinct(words: &[u64], block: &mut Block<'_>) {
     let plain = bytes(words);
     let end = first_of_last_literals(words);
@@ -228,7 +222,6 @@ fn compress_distinct(words: &[u64], block: &mut Block<'_>) {
     block.literals(&plain[pending..]);
 }
 
-/// True if each value is larger than the one before.
 fn is_rising<V: Value>(values: &[V]) -> bool {
     // Without a way out of the inner loop, which so takes less for each of its values.
     let falls = |two: &[V]| u64::from(two[1].into() <= two[0].into());
@@ -238,12 +231,11 @@ fn is_rising<V: Value>(values: &[V]) -> bool {
         && values[rest..].windows(2).map(falls).sum::<u64>() == 0
 }
 
-/// From this value on all stay literals, which keeps both rules of a block's end.
+/// Index from which all values stay literals, so that both rules for the end of a block hold.
 fn first_of_last_literals<V: Value>(values: &[V]) -> usize {
     values.len() - (LAST_MATCH_START - MATCH_BYTES).div_ceil(size_of::<V>())
 }
 
-/// Number of the highest bytes that two values share.
 #[inline(always)]
 fn same_high_bytes<V: Value>(a: V, b: V) -> usize {
     let unused = u64::BITS - 8 * size_of::<V>() as u32;
@@ -251,7 +243,7 @@ fn same_high_bytes<V: Value>(a: V, b: V) -> usize {
     ((different.leading_zeros() - unused) / 8) as usize
 }
 
-/// The end of what repeats at `at` from `from` on, at most `end`.
+/// End of the stretch from `at` on that repeats the values from `from` on, at most `end`.
 #[inline(always)]
 fn equal_until<V: Value>(values: &[V], from: usize, at: usize, end: usize) -> usize {
     let same = values[at..end].iter().zip(&values[from..]);

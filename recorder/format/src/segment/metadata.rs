@@ -76,7 +76,6 @@ impl Push for Pair {
     }
 }
 
-/// The place of a slot in a table's vtable.
 const fn slot(number: u16) -> u16 {
     4 + 2 * number
 }
@@ -155,7 +154,7 @@ pub(super) fn schema(builder: &mut Builder, of: &Table) -> Offset {
     table(builder, |to| to.push_slot_always(slot(1), fields))
 }
 
-/// `BodyCompression`: each buffer, by LZ4 in frames, which are the defaults.
+/// `BodyCompression`: LZ4 frames per buffer, which are the defaults.
 pub(super) fn compression(builder: &mut Builder) -> Offset {
     table(builder, |_| {})
 }
@@ -184,7 +183,7 @@ pub(super) fn dictionary_batch(builder: &mut Builder, id: usize, values: Offset)
     })
 }
 
-/// `Message`, which ends the builder's work.
+/// `Message`. Finishes the builder.
 pub(super) fn message(builder: &mut Builder, kind: Header, header: Offset, body_bytes: usize) {
     let message = table(builder, |to| {
         to.push_slot(slot(0), VERSION, 0);
@@ -195,7 +194,7 @@ pub(super) fn message(builder: &mut Builder, kind: Header, header: Offset, body_
     builder.finish(message, None);
 }
 
-/// `Footer`, with the bytes that end it.
+/// `Footer`, with the bytes that end the file.
 pub(super) fn footer(of: &Table, dictionaries: &[Block], batches: &[Block]) -> Vec<u8> {
     let mut builder = Builder::new();
     let dictionaries = builder.create_vector(dictionaries);

@@ -8,11 +8,11 @@ use super::{END_OF_STREAM, MAGIC};
 use crate::embedded_hashes::{self, FileForm, Part};
 use crate::schema::Table;
 
-/// Gives the end of a segment that is `offset` long: dictionaries, end of stream, hashes, footer,
-/// magic. `values` has the texts of each text column, in order; `parts` are head and batches.
+/// The end of a segment that is `offset` bytes long: dictionaries, end of stream, hashes, footer, magic. `values`
+/// has the texts of each text column, in order; `parts` are head and batches.
 ///
 /// # Errors
-/// The texts of a column are longer together than 32 bits can tell.
+/// The texts of a column together are longer than 32 bits can express.
 pub(crate) fn tail_bytes(
     table: &Table,
     values: &[Vec<String>],

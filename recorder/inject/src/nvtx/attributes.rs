@@ -4,15 +4,13 @@ use std::ffi::{CStr, c_char, c_void};
 
 use crate::session::Session;
 
-/// The fields that are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attributes {
     pub category: u32,
-    /// Number of the message; 0: none.
+    /// Number of the message; 0 for none.
     pub message: u32,
 }
 
-/// Offsets of the fields.
 const SIZE: usize = 2;
 const CATEGORY: usize = 4;
 const MESSAGE_TYPE: usize = 32;

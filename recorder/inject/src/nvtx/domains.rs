@@ -4,20 +4,18 @@
 
 use std::ffi::c_void;
 
-/// Above all numbers of names.
+/// Larger than all numbers of names.
 const MARK: usize = 1 << 32;
 
-/// A handle for a name.
 pub fn handle(number: u32) -> *mut c_void {
     (MARK | number as usize) as *mut c_void
 }
 
-/// The name behind a handle of a domain; 0: the default domain, or a foreign handle.
+/// The name behind a domain handle; 0 for the default domain or a foreign handle.
 pub fn domain_of(handle: *const c_void) -> u32 {
     number_of(handle)
 }
 
-/// The name behind a handle of a registered text.
 pub fn message_of(handle: *const c_void) -> u32 {
     number_of(handle)
 }

@@ -59,7 +59,6 @@ pub const TABLE: &[(usize, Slot)] = &[
     ),
 ];
 
-/// Records an event of the calling thread, now.
 pub fn event(session: &Session, kind: RangeKind, domain: u32, what: Attributes, range: u64) {
     session.range(&RangeEvent {
         kind,
@@ -72,7 +71,7 @@ pub fn event(session: &Session, kind: RangeKind, domain: u32, what: Attributes, 
     });
 }
 
-/// Runs a handler; what NVTX itself gives without a tool, where nothing is recorded.
+/// Runs a handler. Without a recording, returns what NVTX itself returns without a tool.
 pub fn handle<T>(otherwise: T, body: impl FnOnce(&'static Session) -> T) -> T
 where
     T: Copy,
@@ -80,19 +79,17 @@ where
     entry::guarded(otherwise, || session::current().map_or(otherwise, body))
 }
 
-/// A range begins.
 pub fn push(session: &Session, domain: u32, what: Attributes) -> c_int {
     event(session, RangeKind::Push, domain, what, 0);
     levels::push(domain)
 }
 
-/// The innermost one ends.
 pub fn pop_in(session: &Session, domain: u32) -> c_int {
     event(session, RangeKind::Pop, domain, Attributes::default(), 0);
     levels::pop(domain)
 }
 
-/// A range begins that may end anywhere; its number.
+/// Begins a range that may end on any thread, and returns its number.
 pub fn start(session: &Session, domain: u32, what: Attributes) -> u64 {
     let range = session.next_range.fetch_add(1, Ordering::Relaxed);
     event(session, RangeKind::Start, domain, what, range);
@@ -106,7 +103,6 @@ fn plain(message: u32) -> Attributes {
     }
 }
 
-/// Names a category of a domain.
 pub fn category(session: &Session, domain: u32, category: u32, message: u32) {
     event(
         session,

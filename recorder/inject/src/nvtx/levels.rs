@@ -2,15 +2,15 @@
 
 use std::cell::Cell;
 
-/// Domains that are told apart on a thread; of further ones the level is 0.
+/// Limit on domains per thread; in further ones the level is always 0.
 const DOMAINS: usize = 16;
 
 thread_local! {
-    /// Domain and depth. Without a destructor, so that it works while threads end.
+    /// Domain and depth. It has no destructor, so that it works while threads end.
     static LEVELS: Cell<[(u32, i32); DOMAINS]> = const { Cell::new([(u32::MAX, 0); DOMAINS]) };
 }
 
-/// Opens a level; its number, from 0.
+/// Opens a level and returns its number, from 0.
 pub fn push(domain: u32) -> i32 {
     change(domain, |depth| {
         *depth += 1;
@@ -18,7 +18,7 @@ pub fn push(domain: u32) -> i32 {
     })
 }
 
-/// Closes a level; its number. -2: none is open.
+/// Closes a level and returns its number, or -2 if none is open.
 pub fn pop(domain: u32) -> i32 {
     change(domain, |depth| {
         if *depth == 0 {

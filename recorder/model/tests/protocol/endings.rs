@@ -4,16 +4,16 @@ use loom::sync::atomic::AtomicU64;
 
 use super::*;
 
-/// The count of what came after the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Late {
-    /// As the recorder counts: what met a closed recorder, and what lies unread in the ring whenever it is asked.
+    /// Like the recorder: records that met a closed recorder, plus those unread in the ring at the time of each
+    /// query.
     CountedWhenAsked,
-    /// Too weak: what lies unread is counted once, when the writer ends.
+    /// Too weak: unread records are counted once, when the writer ends.
     CountedAtTheEnd,
 }
 
-/// A finish races with the last records: each is read, or counted as late.
+/// A finish races with the last records: each is read or counted as late.
 pub fn finishing<W: AtomicWord + 'static>(late: Late) {
     check(3, move || {
         let ring = Ring::<W>::new(4);
@@ -58,16 +58,15 @@ pub fn finishing<W: AtomicWord + 'static>(late: Late) {
     });
 }
 
-/// The recorder in the child after the handler of the fork.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Fork {
-    /// As `turn_off`: before any code of the program runs in the child, its recorder is off.
+    /// Like `turn_off`: the recorder is off before any code of the program runs in the child.
     TurnsOff,
     /// Too weak: the child goes on with its copy of the parent's lane.
     LeavesOn,
 }
 
-/// A fork between two records: the child, which shares the rings and has a copy of all else, must not write.
+/// A fork between two records: the child shares the rings and has a copy of everything else, so it must not write.
 pub fn forking<W: AtomicWord + 'static>(fork: Fork) {
     check(2, move || {
         let consumer = run::<W>(4, move |producer| {

@@ -11,14 +11,12 @@ use trueno_format::waiting_rows::RowOrigin;
 
 use super::*;
 
-/// Records that are pushed, and rows of a batch.
 const RECORDS: u64 = 3;
 const BATCH: usize = 2;
 /// More steps than a thread has.
 const PRODUCER_STEPS: u32 = 2 * RECORDS as u32 + 1;
 const WRITER_STEPS: u32 = 14;
 
-/// The order of the writer's steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     Right,
@@ -30,24 +28,22 @@ pub enum Order {
     CountBeforeForgetting,
 }
 
-/// The steps that a thread has left.
 struct Steps(u32);
 
 impl Steps {
-    /// `None`: killed before the next one.
+    /// `None` if the thread is killed before the next step.
     fn next(&mut self) -> Option<()> {
         self.0 = self.0.checked_sub(1)?;
         Some(())
     }
 }
 
-/// The waiting rows of one table, and its batches on disk: values only.
+/// The waiting rows of one table, and its batches on disk, with only their values.
 #[derive(Default)]
 struct Table {
     values: [AtomicU64; BATCH],
-    /// 0: no row.
+    /// 0 for no row.
     origins: [AtomicU64; BATCH],
-    /// Batches written before these rows.
     batches: AtomicU64,
     disk: Mutex<Vec<u64>>,
     batches_on_disk: AtomicU64,
@@ -63,7 +59,7 @@ impl Table {
         Some(())
     }
 
-    /// As `TableWriter::write`: a batch that is not whole on disk is none, so writing is one step.
+    /// Like `TableWriter::write`. An incomplete batch on disk does not count, so writing is one step.
     fn write(&self, steps: &mut Steps) -> Option<()> {
         steps.next()?;
         let values = self.values.iter().map(|v| v.load(Ordering::Relaxed));
@@ -106,7 +102,7 @@ impl Table {
         }
     }
 
-    /// As `salvage::waiting`: rows that are not on disk, whose records the tail has passed.
+    /// Like `salvage::waiting`: rows that are not on disk and whose records the tail has passed.
     fn salvage(&self, tail: u64) -> Vec<u64> {
         let mut rows = self.disk.lock().unwrap().clone();
         if self.batches_on_disk.load(Ordering::Acquire) > self.batches.load(Ordering::Acquire) {
@@ -123,7 +119,6 @@ impl Table {
     }
 }
 
-/// The producer until it is killed.
 fn produce<W: AtomicWord>(ring: Arc<Ring<W>>, mut steps: Steps) -> Option<()> {
     let mut producer = Producer::new(ring);
     for value in 1..=RECORDS {
@@ -138,7 +133,7 @@ fn produce<W: AtomicWord>(ring: Arc<Ring<W>>, mut steps: Steps) -> Option<()> {
     Some(())
 }
 
-/// The writer until it is killed, or has read `RECORDS`, or finds nothing after the producer's end.
+/// Runs the writer until it is killed, has read `RECORDS`, or finds nothing after the producer's end.
 fn write<W: AtomicWord>(
     ring: &Ring<W>,
     ended: &AtomicBool,
@@ -180,7 +175,7 @@ fn write<W: AtomicWord>(
     }
 }
 
-/// All pairs of steps after which producer and writer are killed.
+/// Tries all pairs of steps after which producer and writer are killed.
 pub fn killing<W: AtomicWord + 'static>(order: Order) {
     for of_producer in 0..=PRODUCER_STEPS {
         for of_writer in 0..=WRITER_STEPS {

@@ -13,7 +13,6 @@ use loom::thread;
 
 use trueno_format::ring::{AtomicWord, Cursor, Positions, readable};
 
-/// A word of loom, with the orders that the protocol asks for.
 #[derive(Default)]
 pub struct Word(loom::sync::atomic::AtomicU64);
 
@@ -27,13 +26,13 @@ impl AtomicWord for Word {
     }
 }
 
-/// A record and its complement, so that a torn one shows.
+/// A record and its complement, to detect torn reads.
 type Record = [u64; 2];
 
 struct Ring<W> {
     positions: Positions<W>,
     slots: Vec<UnsafeCell<Record>>,
-    /// As the recorder's `OnceLock<Arc<Ring>>`: set once with Release, read with Acquire.
+    /// Like the recorder's `OnceLock<Arc<Ring>>`: set once with Release, read with Acquire.
     next: AtomicPtr<Ring<W>>,
 }
 
@@ -84,7 +83,7 @@ impl<W: AtomicWord> Producer<W> {
         Self { ring, cursor }
     }
 
-    /// As `Lane::push` and `Lane::push_group`: all of the group or nothing.
+    /// Like `Lane::push` and `Lane::push_group`: pushes the whole group or nothing.
     fn push(&mut self, values: &[u64]) -> bool {
         let count = values.len() as u64;
         if !self.cursor.has_room(count) && !self.cursor.reserve(&self.ring.positions, count).0 {
@@ -105,7 +104,7 @@ impl<W: AtomicWord> Producer<W> {
         }
     }
 
-    /// As `Lane::make_room` where rings grow.
+    /// Like `Lane::make_room` with growing rings.
     fn push_growing(&mut self, values: &[u64]) {
         while !self.push(values) {
             let next = Ring::new(self.ring.slots.len() * 2);
@@ -115,7 +114,7 @@ impl<W: AtomicWord> Producer<W> {
         }
     }
 
-    /// As `threads::release`: first the hold on the ring, then the word that it is free.
+    /// Like `threads::release`: first releases the ring, then sets the word that marks it as free.
     fn end(self, closed: &AtomicBool) {
         drop(self);
         closed.store(true, Ordering::Release);
@@ -129,7 +128,7 @@ struct Consumer<W> {
 }
 
 impl<W: AtomicWord> Consumer<W> {
-    /// As `RingReader::drain`, which gives back up to 64 groups at a time; here it is one. True: the producer has
+    /// Like `RingReader::drain`, but returns one group at a time instead of up to 64. True if the producer has
     /// ended and everything was read.
     fn drain(&mut self) -> bool {
         loop {
@@ -163,7 +162,7 @@ impl<W: AtomicWord> Consumer<W> {
     }
 }
 
-/// A ring, `produce` on a thread of its own, and the consumer here.
+/// Runs `produce` on another thread and the consumer on this one.
 fn run<W: AtomicWord + 'static>(
     capacity: usize,
     produce: impl FnOnce(&mut Producer<W>) + 'static,
@@ -191,7 +190,7 @@ fn check(preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
     builder.check(model);
 }
 
-/// Records and groups around the end of a small ring, with waiting.
+/// Records and groups around the end of a small ring, with a waiting producer.
 pub fn blocking<W: AtomicWord + 'static>() {
     check(3, || {
         let consumer = run::<W>(2, |producer| {
@@ -203,7 +202,7 @@ pub fn blocking<W: AtomicWord + 'static>() {
     });
 }
 
-/// A group that finds no room is refused whole, and nothing else is missing.
+/// A group that finds no room is rejected whole, and nothing else is lost.
 pub fn dropping<W: AtomicWord + 'static>() {
     check(3, || {
         let refused = Arc::new(Mutex::new(Vec::new()));
@@ -223,7 +222,7 @@ pub fn dropping<W: AtomicWord + 'static>() {
     });
 }
 
-/// A ring that is full is followed by another one.
+/// A full ring is followed by another one.
 pub fn growing<W: AtomicWord + 'static>() {
     check(3, || {
         let consumer = run::<W>(1, |producer| {
@@ -235,7 +234,7 @@ pub fn growing<W: AtomicWord + 'static>() {
     });
 }
 
-/// The ring of a thread that has ended serves the next one.
+/// The ring of a thread that has ended is reused by the next one.
 pub fn recycling<W: AtomicWord + 'static>() {
     check(3, || {
         let mut consumer = run::<W>(2, |producer| producer.push_blocking(&[1]));

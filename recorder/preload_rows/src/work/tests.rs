@@ -45,7 +45,7 @@ fn products_of_matrices() {
     assert_eq!(flops(Routine::Dot, [10, 0, 0]), 20);
 }
 
-/// Multiplications, divisions and additions of elimination and Cholesky's method, done and counted.
+/// Executes elimination and Cholesky's method and counts multiplications, divisions and additions.
 #[test]
 fn factorisations_count_as_they_are_done() {
     for n in 1..12_u64 {
@@ -72,7 +72,7 @@ fn factorisations_count_as_they_are_done() {
     }
 }
 
-/// Leading terms, as textbooks have them.
+/// Leading terms from textbooks.
 #[test]
 fn large_factorisations_have_their_leading_terms() {
     const N: i64 = 10_000;
@@ -111,7 +111,7 @@ fn what_has_no_formula_has_no_number() {
 }
 
 proptest::proptest! {
-    /// Whatever a program passes.
+    /// A program may pass any sizes.
     #[test]
     fn no_sizes_overflow(sizes: [i64; 3], bits in 0..48_u32, at in 0..Routine::ALL.len(), precision in 0..4_usize, is_right: bool) {
         let sizes = sizes.map(|size| size >> (63 - bits.min(63)));

@@ -14,12 +14,11 @@ use super::Moment;
 use super::sockets::{self, Connection, Ends};
 use crate::descriptors::Object;
 
-/// Most writes of a channel that are told apart; older ones count as one.
+/// Limit on separate writes per channel; older ones are merged.
 const MAX_WRITES: usize = 4096;
-/// Channels after which those that nobody has open are looked for.
+/// From this number of channels on, those that no process has open are removed.
 const MIN_CHANNELS: usize = 4096;
 
-/// One way from those who give to those who take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Channel {
     /// A pipe or an event counter.
@@ -29,12 +28,10 @@ pub(crate) enum Channel {
     Tcp(Connection),
 }
 
-/// Descriptors that a call gives to and takes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flow {
     pub gives: Option<i32>,
     pub takes: Option<i32>,
-    /// It leaves what it takes.
     pub peeks: bool,
 }
 
@@ -80,46 +77,41 @@ pub(crate) fn flow(call: Sysno, arguments: &[u64; 6]) -> Flow {
     }
 }
 
-/// True of calls that move more than they say, or say it elsewhere.
+/// True for calls that move more than their return value shows, or report it elsewhere.
 pub(crate) fn hides(call: Sysno) -> bool {
     matches!(call, Sysno::sendmmsg | Sysno::recvmmsg | Sysno::vmsplice)
 }
 
-/// Writes, as far as they are told apart.
+/// Writes that are tracked together.
 struct Writes {
     /// Row of the first of them, and its thread.
     id: u64,
     thread: pid_t,
     count: u32,
     open: u32,
-    /// Bytes that those that have returned gave, less those taken.
+    /// Bytes written by those that have returned, minus those taken.
     units: i64,
-    /// Something of it was taken.
     is_taken: bool,
-    /// Moment at which the last of them returned.
     ended: Moment,
 }
 
 #[derive(Default)]
 struct State {
     writes: VecDeque<Writes>,
-    /// Reads that are open.
     reads: u32,
-    /// Reads that were open then do not know their place among others.
+    /// Reads that were open at this moment may overlap with others, so their order is unknown.
     mixed_at: Moment,
     taken_at: Moment,
-    /// Others give or take here who are not seen.
+    /// True if processes that are not traced write or read here.
     is_broken: bool,
-    /// The socket that gives, of a connection: another one is another connection.
+    /// For a connection, the socket that writes. Another socket means another connection.
     giver: Option<u64>,
 }
 
-/// All channels that are in use.
 pub(crate) struct Channels {
     states: HashMap<Channel, State>,
     sockets: HashMap<u64, Ends>,
     inherited: HashSet<Object>,
-    /// Calls are made that nobody sees.
     is_blind: bool,
     max: usize,
 }
@@ -137,24 +129,21 @@ impl Default for Channels {
 }
 
 impl Channels {
-    /// Others may give to these and take from them.
+    /// Marks objects that untraced processes can write to and read from.
     pub fn leave_out(&mut self, inherited: HashSet<Object>) {
         self.inherited = inherited;
     }
 
-    /// From now on what is moved may be moved unseen.
     pub fn are_hidden(&mut self) {
         self.is_blind = true;
         self.states.clear();
     }
 
-    /// Two sockets are the ends of one pair.
     pub fn are_a_pair(&mut self, one: u64, other: u64) {
         self.sockets.insert(one, Ends::Pair(other));
         self.sockets.insert(other, Ends::Pair(one));
     }
 
-    /// The channel into which a call on this object gives.
     pub fn of_giver(&mut self, process: pid_t, object: Object) -> Option<Channel> {
         let Object::Socket(number) = object else {
             return self.of(object);
@@ -174,7 +163,6 @@ impl Channels {
         Some(channel)
     }
 
-    /// The channel from which a call on this object takes.
     pub fn of_taker(&mut self, process: pid_t, object: Object) -> Option<Channel> {
         let Object::Socket(number) = object else {
             return self.of(object);
@@ -200,7 +188,6 @@ impl Channels {
         Some(*ends.or_insert_with(|| sockets::ends(process, socket)))
     }
 
-    /// A call that gives begins.
     pub fn gives(&mut self, channel: Channel, (id, thread): (u64, pid_t)) {
         let state = self.states.entry(channel).or_default();
         match state.writes.back_mut().filter(|last| last.open > 0) {
@@ -227,7 +214,6 @@ impl Channels {
         }
     }
 
-    /// A call that gives has returned.
     pub fn given(&mut self, channel: Channel, (id, now): (u64, Moment), units: u64) {
         let Some(state) = self.states.get_mut(&channel) else {
             return;
@@ -249,12 +235,11 @@ impl Channels {
         state.is_broken |= took_too_much;
     }
 
-    /// A call that takes begins.
     pub fn takes(&mut self, channel: Channel) {
         self.states.entry(channel).or_default().reads += 1;
     }
 
-    /// A call of a thread that takes has returned. Gives the call that it waited for.
+    /// A reading call of a thread has returned. Returns the call that it waited for.
     pub fn taken(
         &mut self,
         (channel, thread): (Channel, pid_t),
@@ -294,7 +279,8 @@ impl Channels {
         from
     }
 
-    /// The call that made something ready that nobody has taken since. `is_edge`: what was there before does not count.
+    /// The call that made an object ready, if nothing has been read since. With `is_edge`, earlier data does
+    /// not count.
     pub fn made_ready(
         &self,
         (channel, thread): (Channel, pid_t),
@@ -315,7 +301,7 @@ impl Channels {
         is_certain.then_some(only.id)
     }
 
-    /// A call on it has never returned: what it moved is not known.
+    /// A call on the channel never returned, so it is unknown what it moved.
     pub fn lose(&mut self, channel: Channel) {
         let state = self.states.entry(channel).or_default();
         state.is_broken = true;
@@ -326,7 +312,7 @@ impl Channels {
         self.states.len() + self.sockets.len() > self.max
     }
 
-    /// Forgets all but what somebody has open. `None`: that is not known.
+    /// Forgets all channels except those that a process has open. Does nothing if `open` is `None`: unknown.
     pub fn keep(&mut self, open: &Option<HashSet<Object>>) {
         if let Some(open) = open {
             self.sockets
@@ -351,8 +337,8 @@ impl Channels {
 }
 
 impl State {
-    /// The first write that has something left, if it is told apart from others. What was left of one that had returned
-    /// before is waited for by nobody, and nobody waits for himself.
+    /// The first write with data left, if it is tracked separately. Data left from before `since` was not
+    /// waited for, and no thread waits for itself.
     fn first(&self, thread: pid_t, since: Moment) -> Option<u64> {
         let first = self.writes.front()?;
         let is_new = !first.is_taken || first.ended > since;
@@ -385,7 +371,6 @@ mod tests {
     const WRITER: pid_t = 1;
     const READER: pid_t = 2;
 
-    /// A pipe, and how much has been seen.
     #[derive(Default)]
     struct Pipe(Channels, Moment);
 

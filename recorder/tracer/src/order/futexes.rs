@@ -11,46 +11,43 @@ use libc::{c_int, pid_t};
 use super::{Caller, Cause, CauseKind, Moment, Role};
 use crate::memory::{self, Place};
 
-/// Most words that are taken for one another, and most wakes of a word that are told apart.
+/// Limit on words that are treated as one, and on separate wakes per word.
 const MAX_ALIASES: usize = 4096;
 const MAX_WAKES: usize = 64;
-/// Most places of shared words that are kept.
 const MAX_PLACES: usize = 1024;
 
-/// A word of memory as the kernel tells words apart.
+/// A word of memory, with the kernel's notion of identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Word {
-    /// Of one process's memory. Waits that say so are not ended by wakes that do not.
+    /// In the memory of one process, for private waits. Only private wakes end these.
     Private(pid_t, u64),
-    /// The same, said to be shared where it is not.
+    /// The same, with operations that are not private.
     Own(pid_t, u64),
-    /// Of a file or memory that several processes can map: device, number and place.
+    /// In a file or memory that several processes can map: device, number and offset.
     Shared(u64, u64, u64),
 }
 
-/// A word that a call is about, and which of its waits.
+/// The word of a call, and which of its waits it affects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitTarget {
     word: Word,
     mask: u32,
-    /// Most waits that it ends, of all that it says it did something to.
+    /// Limit on waits that it ends, among everything that its result counts.
     most: u64,
 }
 
 struct Wake {
-    /// Row of the call, or the last one of a thread that has ended.
+    /// Row of the call, or the last row of a thread that has ended.
     id: u64,
     kind: CauseKind,
     mask: u32,
     begun: Moment,
     ended: Moment,
-    /// Waits that it ended and that have not been seen to end. `None`: it has not returned.
+    /// Number of waits that it ended and that have not returned yet. `None` if the call has not returned.
     left: Option<u64>,
-    /// It stands for several.
     is_mixed: bool,
 }
 
-/// A wait that somebody has ended.
 struct Woken {
     to: u64,
     mask: u32,
@@ -62,16 +59,15 @@ struct Woken {
 struct Waits {
     open: usize,
     wakes: Vec<Wake>,
-    /// Those that ended while a wake had not returned that may have ended them.
+    /// Waits that ended while a wake that may have ended them had not returned.
     woken: Vec<Woken>,
 }
 
-/// All words that are waited for, or woken at, now.
 pub(crate) struct Futexes {
     words: HashMap<Word, Waits>,
     /// Words whose waits may have been moved to others: they count as one.
     aliases: HashMap<Word, Word>,
-    /// Places of shared words, while every call that moves memory is seen.
+    /// Places of shared words, cached while every call that changes mappings is traced.
     places: Option<HashMap<(pid_t, u64), Word>>,
 }
 
@@ -84,7 +80,6 @@ impl Futexes {
         }
     }
 
-    /// A call begins.
     pub fn begins(
         &mut self,
         caller: Caller,
@@ -151,7 +146,7 @@ impl Futexes {
         Role::WakesFutex(asked)
     }
 
-    /// A wait has returned; `woken` is its row, if another has ended it.
+    /// A wait has returned. `woken` is its row, if a wake ended it.
     pub fn wait_ends(
         &mut self,
         asked: WaitTarget,
@@ -173,7 +168,7 @@ impl Futexes {
         self.settle(word, found);
     }
 
-    /// A wake has returned, and says how many waits it has ended; `None`: it never said.
+    /// A wake has returned with the number of waits that it has ended; `None` if that is unknown.
     pub fn wake_ends(
         &mut self,
         asked: WaitTarget,
@@ -194,7 +189,7 @@ impl Futexes {
         self.settle(word, found);
     }
 
-    /// A thread is about to end: then it clears a word and ends one wait for it.
+    /// A thread is about to end. It then clears a word and ends one wait for it.
     pub fn thread_ends(
         &mut self,
         caller: Caller,
@@ -215,7 +210,6 @@ impl Futexes {
         Some(asked.word)
     }
 
-    /// A thread is gone: it has cleared its word.
     pub fn thread_is_gone(&mut self, word: Word, now: Moment) {
         let word = self.first_of(word);
         if let Some(waits) = self.words.get_mut(&word) {
@@ -227,7 +221,6 @@ impl Futexes {
         }
     }
 
-    /// Places of shared words may be others now.
     pub fn forget_places(&mut self, memory: pid_t) {
         if let Some(places) = &mut self.places {
             places.retain(|(of, _), _| *of != memory);
@@ -262,7 +255,7 @@ impl Futexes {
         })
     }
 
-    /// A word that is not said to be private: what is mapped there decides.
+    /// A word of an operation that is not private: depends on what is mapped there.
     fn shared(&mut self, caller: Caller, at: u64) -> Option<Word> {
         let known = self.places.as_ref();
         if let Some(word) = known.and_then(|places| places.get(&(caller.memory, at))) {
@@ -285,7 +278,7 @@ impl Futexes {
         Some(word)
     }
 
-    /// The word that stands for all that count as one with this.
+    /// The representative of all words that count as one with this one.
     fn first_of(&self, mut word: Word) -> Word {
         // Names point to those that were first then, so the way is short and has an end.
         while let Some(other) = self.aliases.get(&word) {
@@ -294,7 +287,7 @@ impl Futexes {
         word
     }
 
-    /// Counts two words as one: waits at the one may be moved to the other.
+    /// Merges two words, because waits at one may be moved to the other.
     fn count_as_one(&mut self, word: Word, with: Word) {
         if word == with {
             return;
@@ -321,7 +314,7 @@ impl Waits {
         self.wakes.push(wake);
     }
 
-    /// Finds causes, and forgets what is used up or can end no wait any more.
+    /// Finds causes, and forgets what is used up or can no longer end a wait.
     fn settle(&mut self, found: &mut Vec<Cause>) {
         let woken = std::mem::take(&mut self.woken);
         for woken in woken {
@@ -364,7 +357,6 @@ impl Waits {
         });
     }
 
-    /// Makes one of wakes that cannot be told apart.
     fn mix(&mut self, which: impl Fn(&Wake) -> bool) {
         let mut all: Option<Wake> = None;
         for wake in self.wakes.extract_if(.., |wake| which(wake)) {
@@ -394,7 +386,6 @@ mod tests {
         memory: 1,
     };
 
-    /// Futexes, and how much has been seen.
     struct Seen(Futexes, Moment, Vec<(u64, u64)>);
 
     impl Seen {

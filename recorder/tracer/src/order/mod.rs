@@ -24,38 +24,33 @@ use futexes::{Futexes, WaitTarget};
 pub(crate) use signals::SignalInfo;
 use signals::Signals;
 
-/// Cause of the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
-    /// Row of the call.
     pub from: u64,
-    /// Row of the wait.
     pub to: u64,
     pub kind: CauseKind,
 }
 
-/// Meaning of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CauseKind {
     /// The call ended the wait while it was open.
     Wakes,
-    /// The wait could not end before the call had, the last one of its thread.
+    /// The wait could not end before this call, the last one of its thread.
     Joins,
 }
 
-/// Counts what is seen: of two things the one with the lower number was seen first.
+/// Counter of observed events: a lower number was observed first.
 pub(crate) type Moment = u64;
 
-/// A thread, as far as it matters to others.
+/// The properties of a thread that matter to others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub thread: pid_t,
     pub process: pid_t,
-    /// Processes that share their memory share this number.
+    /// Processes with shared memory have the same number.
     pub memory: pid_t,
 }
 
-/// Part of an open call in the order of calls.
 #[derive(Debug, Default)]
 pub(crate) struct Part {
     since: Moment,
@@ -71,25 +66,23 @@ pub(crate) enum Role {
     Moves {
         gives: Option<Channel>,
         takes: Option<Channel>,
-        /// Address of a number that stands for the bytes: that of an event.
+        /// Address of a number that stands for the bytes, for an event counter.
         units_at: Option<u64>,
-        /// It only looks at what is there.
         peeks: bool,
     },
     SendsSignal,
     TakesSignal {
-        /// Address of what is told of the signal, and whether that is as from `signalfd`.
+        /// Address of the signal's description, and whether that has the form of `signalfd`.
         told_at: u64,
         is_file: bool,
     },
     Polls(ready::Poll),
     MakesPair(u64),
-    /// Calls may follow that are made in shared memory, unseen.
+    /// After it, calls may be made through shared memory, which are not traced.
     Hides,
 }
 
 impl Role {
-    /// True of calls that can end waits of others.
     fn ends_waits(&self) -> bool {
         match self {
             Self::WakesFutex(_) | Self::SendsSignal => true,
@@ -99,32 +92,31 @@ impl Role {
     }
 }
 
-/// True if a signal has ended a call: it returns so, or is begun again later.
+/// True if a signal has ended a call: it returns this value, or is restarted later.
 fn is_interrupted(result: i64) -> bool {
     // What the kernel keeps for itself: `ERESTARTSYS` and those that follow it.
     result == -i64::from(libc::EINTR) || [-512, -513, -514, -516].contains(&result)
 }
 
-/// A wait that has ended for a signal which is still to be told.
+/// A wait that ended because of a signal that has not been reported yet.
 struct Interrupted {
     wait: u64,
     ended: Moment,
-    /// Row of the call that is the cause of the signal.
+    /// Row of the call that caused the signal.
     cause: Option<(u64, CauseKind)>,
     signals: u32,
 }
 
-/// All that is waited for, and all that may end waits.
 pub(crate) struct Order {
     now: Moment,
     futexes: Futexes,
     channels: Channels,
     signals: Signals,
-    /// Calls that are open and may end waits, each with those it has ended.
+    /// Open calls that may end waits, each with those it has ended.
     open: HashMap<u64, Vec<Cause>>,
-    /// Addresses that are cleared, and woken at, by threads that are about to end.
+    /// Words that ending threads will clear and wake.
     ending: HashMap<pid_t, futexes::Word>,
-    /// Waits that have just ended for a signal, by the thread.
+    /// The latest wait of each thread that ended because of a signal.
     interrupted: HashMap<pid_t, Interrupted>,
     found: Vec<Cause>,
 }
@@ -147,7 +139,7 @@ impl Order {
         }
     }
 
-    /// Others, who are not traced, may give to and take from what the first program has open.
+    /// Untraced processes may write to and read from what the first program has open.
     pub fn begin(&mut self, inherited: HashSet<Object>) {
         self.channels.leave_out(inherited);
     }
@@ -240,7 +232,8 @@ impl Order {
         }
     }
 
-    /// A call has returned. `wait` is its row of `syncs`, if it has one; then its causes are told by [`Order::found`].
+    /// A call has returned. `wait` is its row of `syncs`, if it has one; [`Order::found`] then returns its
+    /// causes.
     pub fn call_ends(
         &mut self,
         caller: Caller,
@@ -331,14 +324,12 @@ impl Order {
             .extend(self.open.remove(&id).into_iter().flatten());
     }
 
-    /// A call that has no row yet, or has one, ended a wait.
     fn wakes(&mut self, from: Option<u64>, to: Option<u64>) {
         if let (Some(from), Some(to)) = (from, to) {
             self.ends((from, CauseKind::Wakes), to);
         }
     }
 
-    /// A call ended a wait. Where it has not returned it has no row yet.
     fn ends(&mut self, (from, kind): (u64, CauseKind), to: u64) {
         let cause = Cause { from, to, kind };
         match self.open.get_mut(&from) {
@@ -347,7 +338,8 @@ impl Order {
         }
     }
 
-    /// A signal is about to reach a thread. `last_of` gives the last call of a process that has ended.
+    /// A signal is about to be delivered to a thread. `last_of` returns the last call of a process that has
+    /// ended.
     pub fn signal(
         &mut self,
         caller: Caller,
@@ -370,7 +362,8 @@ impl Order {
         }
     }
 
-    /// All signals that have ended the last wait of a thread are told: of several nobody knows which came first.
+    /// All signals that ended the last wait of a thread have been reported. If there are several, it is unknown
+    /// which came first.
     fn is_interrupted_no_more(&mut self, thread: pid_t) {
         if self.interrupted.is_empty() {
             return;
@@ -382,7 +375,7 @@ impl Order {
         }
     }
 
-    /// A thread is about to end, in this call; `clears` is the address that it clears for those who wait for it.
+    /// A thread is about to end, in this call. `clears` is the address that it clears for waiting threads.
     pub fn thread_ends(
         &mut self,
         caller: Caller,
@@ -428,7 +421,6 @@ impl Order {
         }
     }
 
-    /// Gives the causes found since the last call of this.
     pub fn found(&mut self) -> std::vec::Drain<'_, Cause> {
         self.found.drain(..)
     }

@@ -8,32 +8,28 @@ use syscalls::Sysno;
 
 use crate::memory;
 
-/// Bytes of an entry of `poll`.
 const ENTRY_BYTES: u64 = 8;
 /// Longer lists are not read.
 const MAX_ENTRIES: u64 = 256;
 const MAX_LIST_BYTES: u64 = 1 << 16;
-/// Place of what the program has put into an event, which is packed on one machine alone.
+/// Offset of the program's data in an event, which is packed on x86-64 only.
 const DATA_AT: u64 = if cfg!(target_arch = "x86_64") { 4 } else { 8 };
 
-/// A call that waits for several.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Poll {
     /// `poll`: address of the list and its length.
     List(u64, u64),
-    /// `epoll_wait`: the descriptor, and the address of what it is told.
+    /// `epoll_wait`: the descriptor, and the address of the returned events.
     Epoll(i32, u64),
 }
 
-/// A descriptor that became ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ready {
     pub descriptor: i32,
-    /// It is told of only when something comes: what was there before is passed over.
+    /// True if it is edge-triggered: earlier data does not count.
     pub is_edge: bool,
 }
 
-/// A call that begins, if it waits for several.
 pub(crate) fn poll(call: Sysno, arguments: &[u64; 6]) -> Option<Poll> {
     match call {
         #[cfg(target_arch = "x86_64")]
@@ -54,7 +50,6 @@ fn list(arguments: &[u64; 6]) -> Option<Poll> {
     is_short.then_some(Poll::List(arguments[0], entries))
 }
 
-/// The only descriptor that is ready, if there is something to read.
 pub(crate) fn only_ready(process: pid_t, poll: &Poll, result: i64) -> Option<Ready> {
     if result != 1 {
         return None;
@@ -80,7 +75,7 @@ pub(crate) fn only_ready(process: pid_t, poll: &Poll, result: i64) -> Option<Rea
     }
 }
 
-/// The only descriptor of a list that the program has given this number.
+/// The descriptor to which the program has assigned this data, if it is unique.
 fn of_data(list: &str, data: u64) -> Option<Ready> {
     let mut all = list.lines().filter_map(|line| {
         let mut words = line.strip_prefix("tfd:")?.split_ascii_whitespace();

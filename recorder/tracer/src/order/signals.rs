@@ -11,10 +11,9 @@ use syscalls::Sysno;
 use super::{Caller, Moment};
 use crate::memory;
 
-/// Most calls that are remembered: a signal reaches its target soon, or is held back.
+/// Limit on stored calls. A signal reaches its target soon or is blocked.
 const MAX_SENT: usize = 256;
 
-/// A call that sends a signal.
 struct Sent {
     id: u64,
     begun: Moment,
@@ -23,39 +22,34 @@ struct Sent {
     signal: c_int,
 }
 
-/// Whom a signal was sent to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Target {
     Process(pid_t),
     Thread(pid_t),
-    /// One of several, or not known.
+    /// One of several, or unknown.
     Some,
 }
 
-/// A signal as the system tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SignalInfo {
     pub signal: c_int,
-    /// Kind of its cause.
+    /// `si_code`: kind of the cause.
     pub code: c_int,
-    /// Process that sent it, or that has ended.
+    /// Process that sent it, or child that has ended.
     pub process: pid_t,
 }
 
 impl SignalInfo {
-    /// The child that has ended, if that is the cause.
     pub fn ended_child(&self) -> Option<pid_t> {
         let codes = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
         (self.signal == libc::SIGCHLD && codes.contains(&self.code)).then_some(self.process)
     }
 
-    /// True if a call has sent it.
     fn is_sent(&self) -> bool {
         [libc::SI_USER, libc::SI_TKILL, libc::SI_QUEUE].contains(&self.code)
     }
 }
 
-/// True of calls that send a signal.
 pub(crate) fn sends(call: Sysno) -> bool {
     matches!(
         call,
@@ -68,7 +62,7 @@ pub(crate) fn sends(call: Sysno) -> bool {
     )
 }
 
-/// A signal as a call that takes it is told of it.
+/// Reads the description of a signal that a call returned.
 pub(crate) fn read_signal(process: pid_t, at: u64, is_file: bool) -> Option<SignalInfo> {
     // Both begin with the signal, an error and the code; the process stands behind them, at 12 or, aligned, at 16.
     let first = memory::number(process, at)?;
@@ -93,7 +87,6 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// A call that sends one begins.
     pub fn begins(
         &mut self,
         caller: Caller,
@@ -127,12 +120,12 @@ impl Signals {
         });
     }
 
-    /// A call has sent none.
     pub fn fails(&mut self, id: u64) {
         self.sent.retain(|sent| sent.id != id);
     }
 
-    /// A signal has reached a thread. Gives the call that sent it, if that had begun before something else.
+    /// A signal has reached a thread. Returns the call that sent it, if that call began before the given
+    /// moment.
     pub fn taken(&mut self, caller: Caller, told: &SignalInfo, before: Moment) -> Option<u64> {
         if !told.is_sent() {
             return None;

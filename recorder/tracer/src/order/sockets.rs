@@ -5,28 +5,26 @@ use std::io::Read;
 
 use libc::pid_t;
 
-/// Longer lists of connections are not read: that would hold up the program.
+/// Longer lists of connections are not read, because that would delay the program.
 const MAX_LIST_BYTES: u64 = 1 << 20;
 
-/// The other end of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ends {
-    /// The socket of this number, made together with it.
+    /// The other socket of the pair.
     Pair(u64),
     /// A connection within this machine, from this end to the other.
     Tcp(Connection),
-    /// Not known, or none.
+    /// Unknown, or none.
     Unknown,
 }
 
-/// From an address and port to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Connection {
     from: Address,
     to: Address,
 }
 
-/// Address, as one of version 6, and port.
+/// Address in IPv6 form, and port.
 type Address = (u128, u16);
 
 impl Connection {
@@ -37,7 +35,6 @@ impl Connection {
         }
     }
 
-    /// Both ends are on this machine.
     fn is_local(&self) -> bool {
         let (from, to) = (self.from.0, self.to.0);
         let version_4 = |address: u128| (address >> 32 == 0xffff).then_some(address as u32);
@@ -49,7 +46,6 @@ impl Connection {
     }
 }
 
-/// The ends of a socket, as the system lists them.
 pub(crate) fn ends(process: pid_t, socket: u64) -> Ends {
     let lists = ["tcp", "tcp6"].map(|list| format!("/proc/{process}/net/{list}"));
     let found = lists.iter().find_map(|list| {
@@ -66,7 +62,6 @@ pub(crate) fn ends(process: pid_t, socket: u64) -> Ends {
     }
 }
 
-/// The connection of a line, if it is of this socket.
 fn connection(line: &str, socket: u64) -> Option<Connection> {
     let mut words = line.split_ascii_whitespace();
     let (from, to) = (words.nth(1)?, words.next()?);
@@ -80,7 +75,7 @@ fn connection(line: &str, socket: u64) -> Option<Connection> {
     })
 }
 
-/// An address: words of 32 bits, each as this machine keeps the bytes of the net.
+/// Parses an address: 32-bit words, each with its bytes in network order stored in this machine's order.
 fn address(text: &str) -> Option<Address> {
     let (address, port) = text.split_once(':')?;
     let words = address.as_bytes().chunks(8).map(|word| {

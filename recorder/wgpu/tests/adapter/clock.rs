@@ -5,7 +5,7 @@ use trueno_testing::{folder, run_json, table};
 
 use crate::rig::{Rig, stamping_device};
 
-/// llvmpipe stamps by the host's monotonic clock: so the true distance of both clocks is known.
+/// llvmpipe takes time stamps from the host's monotonic clock, so the true distance of both clocks is known.
 #[test]
 fn readings_are_as_exact_as_the_run_says() {
     let Some(device) = stamping_device() else {

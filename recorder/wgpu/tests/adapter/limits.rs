@@ -6,7 +6,7 @@ use trueno_testing::{folder, run_json, table};
 
 use crate::rig::{Rig, device};
 
-/// Two passes, of 3 and of no dispatches, and a fill; the problems that the run names.
+/// Records two passes, with 3 and with no dispatches, and a fill.
 fn record(rig: &Rig) {
     let mut encoder = rig.gpu.encoder("step");
     rig.increments(&mut encoder, 3);

@@ -21,7 +21,8 @@ pub const FLOATS: u64 = 1 << 12;
 pub const BYTES: u64 = 4 * FLOATS;
 pub const GROUPS: u32 = FLOATS as u32 / 64;
 
-/// A device on the first adapter, with the wanted features among those it has; `None`, and a line, where there is none.
+/// A device on the first adapter, with those of the wanted features that it has. `None`, with a message, if there
+/// is no adapter.
 pub fn device(wanted: Features) -> Option<Arc<WgpuDevice>> {
     let instance = wgpu::Instance::new(&wgpu::InstanceDescriptor::from_env_or_default());
     let backends = wgpu::Backends::from_env().unwrap_or(wgpu::Backends::all());
@@ -38,7 +39,7 @@ pub fn device(wanted: Features) -> Option<Arc<WgpuDevice>> {
     Some(WgpuDevice::from_device(3, &adapter, &device, &queue))
 }
 
-/// A device with all time stamps; `None`, and a line, where there is none.
+/// A device with all time stamps. `None`, with a message, if there is none.
 pub fn stamping_device() -> Option<Arc<WgpuDevice>> {
     let device = device(Features::all())?;
     let all = Features::TIMESTAMP_QUERY
@@ -107,7 +108,7 @@ impl Rig {
         }
     }
 
-    /// A pass of so many dispatches, the n-th of which states n FLOPs.
+    /// Records a pass of this many dispatches, of which the n-th states n FLOPs.
     pub fn increments(&self, encoder: &mut Encoder<'_>, dispatches: u64) {
         let mut pass = encoder.compute_pass("increments");
         pass.set_pipeline(&self.pipeline);
@@ -122,7 +123,7 @@ impl Rig {
         }
     }
 
-    /// The floats, after all that was submitted.
+    /// The floats, after all submitted work.
     pub fn read(&self) -> Vec<f32> {
         let bytes = self.gpu.read_buffer(&self.readable, ..).unwrap();
         let (floats, _) = bytes.as_chunks::<4>();
@@ -130,7 +131,6 @@ impl Rig {
     }
 }
 
-/// Start and end of a row.
 pub fn interval(table: &Table, row: usize) -> (i128, i128) {
     let start = table.number("start_ns", row).unwrap();
     (start, start + table.number("dur_ns", row).unwrap())

@@ -95,7 +95,6 @@ impl Set {
     }
 }
 
-/// A triad: register by register of a line.
 macro_rules! triad {
     ($name:ident, $feature:literal, $step:literal, $set:ident, $load:ident, $store:ident, |$x:ident, $f:ident, $y:ident| $sum:expr) => {
         #[target_feature(enable = $feature)]
@@ -143,7 +142,6 @@ triad!(
     |x, f, y| _mm512_fmadd_pd(x, f, y)
 );
 
-/// Chains of multiplications and additions.
 macro_rules! fma {
     ($name:ident, $lane:ty, $feature:literal, $set:ident, $first:ident, |$x:ident, $f:ident, $one:ident| $next:expr) => {
         #[target_feature(enable = $feature)]

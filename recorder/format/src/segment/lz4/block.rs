@@ -2,7 +2,8 @@
 
 use super::{MATCH_BYTES, WORD_BYTES, same_high_bytes};
 
-/// A block being written. Not a part of what compresses: so its length stays in a register.
+/// A block being written. It is separate from [`Compressor`](super::Compressor), so that its length stays in a
+/// register.
 pub(super) struct Block<'a> {
     bytes: &'a mut [u8],
     used: usize,
@@ -62,8 +63,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Sequences of eight words that differ in their lowest byte only, from one another and from the first; false: they
-    /// do not. Four bytes each, so that all of them are made at once.
+    /// Writes eight sequences at once if the words differ only in their lowest byte, from each other and from
+    /// the first. Four bytes each. Returns false if they differ otherwise.
     #[inline(always)]
     fn eight_neighbours(&mut self, words: &[u64; 9]) -> bool {
         let [before, words @ ..] = words;
@@ -109,7 +110,7 @@ impl<'a> Block<'a> {
         self.push(literals);
     }
 
-    /// The part of a length that its half of the token cannot hold.
+    /// Writes the part of a length that does not fit in its half of the token.
     #[inline(always)]
     fn long(&mut self, length: usize) {
         let end = self.used + length / 255;

@@ -8,15 +8,15 @@ use crate::segment::{BatchView, Cells};
 #[derive(Clone, Debug)]
 pub enum Pattern {
     Constant(u64),
-    /// From, by: ids.
+    /// Start and step: ids.
     Steps(u64, u64),
-    /// Growing by random steps below this: times.
+    /// Start, and limit of the random steps: times.
     Monotone(u64, u64),
     /// Number of distinct values, in random order.
     Few(u64, u64),
-    /// A random list over and over: what repeats with every iteration.
+    /// A random list, repeated: values that recur with every iteration.
     Periodic(u64, usize),
-    /// Stretches of one value.
+    /// Runs of one value.
     Runs(u64),
     Random(u64),
 }
@@ -33,7 +33,7 @@ pub fn pattern() -> impl Strategy<Value = Pattern> {
     ]
 }
 
-/// xorshift64*: quick, and the same everywhere.
+/// xorshift64*: fast, and the same on every machine.
 struct Numbers(u64);
 
 impl Numbers {
@@ -100,12 +100,12 @@ pub struct BatchColumns {
     pub rows: usize,
     present: Vec<u64>,
     columns: Vec<Vec<u64>>,
-    /// Constant columns are given as such.
+    /// True if constant columns are passed as one value.
     condensed: bool,
 }
 
 impl BatchColumns {
-    /// Of each column what its cells hold, and in which rows there is one (where that is odd).
+    /// For each column, a pattern for its values and one for their presence (odd values are present).
     pub fn new(table: &'static Table, rows: usize, columns: &[(Pattern, Pattern)]) -> Self {
         let mut present = vec![0; rows];
         for (number, (_, there)) in columns.iter().enumerate() {
@@ -128,7 +128,7 @@ impl BatchColumns {
         (self.present[row] >> column & 1 == 1).then(|| self.columns[column][row])
     }
 
-    /// The same rows, with other contents in cells that are not there.
+    /// The same rows with other contents in missing cells.
     pub fn with_junk(&self, junk: u64) -> Self {
         let mut other = self.clone();
         other.condensed = false;
@@ -155,7 +155,6 @@ impl BatchColumns {
     }
 }
 
-/// A column of one value.
 fn condensed(values: &[u64]) -> Option<Cells<'_>> {
     let (first, rest) = values.split_first()?;
     rest.iter()

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::columns::pattern;
 use crate::segment::lz4::Compressor;
 
-/// Reads a buffer of a compressed body; checks what decoders may rely on.
+/// Decompresses a buffer of a compressed body and checks the rules that decoders rely on.
 fn decode(buffer: &[u8]) -> Vec<u8> {
     let (length, rest) = buffer.split_at(8);
     let length = i64::from_le_bytes(length.try_into().unwrap());
@@ -51,7 +51,6 @@ fn decode_block(block: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A length of which the token held this half.
 fn length(half: u8, bytes: &mut impl Iterator<Item = u8>) -> usize {
     let mut length = usize::from(half);
     let mut last = if half == 15 { 255 } else { 0 };
@@ -99,7 +98,7 @@ proptest! {
     }
 }
 
-/// Literals and matches around every length at which the format needs one byte more.
+/// Literals and matches with lengths around each value at which the format needs one more byte.
 #[test]
 fn lengths_at_the_edges() {
     // A match of 19 bytes or more takes another byte, then one for each 255.
@@ -121,7 +120,7 @@ fn lengths_at_the_edges() {
     }
 }
 
-/// Patterns that recordings are made of: bytes a value, as small as the format lets them be.
+/// Patterns of real recordings: bytes per value, as small as the format permits.
 #[test]
 fn ids_take_four_bytes_a_value_and_repeats_nearly_none() {
     let size = |values: &[u64]| {

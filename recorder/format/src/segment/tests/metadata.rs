@@ -54,7 +54,6 @@ fn head(table: &Table) -> Vec<u8> {
     bytes
 }
 
-/// The messages of all dictionaries, each with these texts.
 fn dictionaries(table: &Table, texts: &[String]) -> Vec<(Vec<u8>, (usize, usize))> {
     let columns = table.columns.iter().map(|column| -> ArrayRef {
         if column.ty != ColumnType::Text {

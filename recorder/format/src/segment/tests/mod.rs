@@ -18,7 +18,7 @@ use crate::schema::{ColumnType, TABLES};
 use columns::{BatchColumns, Pattern, pattern};
 use metadata::arrow_schema;
 
-/// Texts of every dictionary; the key of text `n` is `TEXTS - 1 - n`.
+/// Number of texts in every dictionary; the key of text `n` is `TEXTS - 1 - n`.
 const TEXTS: u64 = 300;
 
 fn key(text: u64) -> i32 {
@@ -32,7 +32,6 @@ fn encode(encoder: &mut BatchEncoder, given: &BatchColumns, offset: u64) -> (Vec
     })
 }
 
-/// A whole segment of these batches, read back.
 fn decode(table: &Table, batches: &[BatchColumns]) -> Vec<RecordBatch> {
     let mut encoder = BatchEncoder::new();
     let mut file = head_bytes(table);
@@ -53,7 +52,7 @@ fn decode(table: &Table, batches: &[BatchColumns]) -> Vec<RecordBatch> {
     reader.map(Result::unwrap).collect()
 }
 
-/// The value of a cell, as 64 bits; a text as its key.
+/// The value of a cell as 64 bits; for a text, its key.
 fn cell(array: &dyn Array, ty: ColumnType, row: usize) -> Option<u64> {
     array.is_valid(row).then(|| match ty {
         ColumnType::U32 => array.as_primitive::<UInt32Type>().value(row).into(),
@@ -114,8 +113,8 @@ proptest! {
         }
     }
 
-    /// Neither what was encoded before, nor what stands in missing cells, nor whether a
-    /// constant column comes as one value or as many, changes a byte.
+    /// The bytes depend neither on what was encoded before, nor on the contents of missing cells, nor on the
+    /// form in which constant columns are passed.
     #[test]
     fn the_same_rows_are_the_same_bytes(given in some_batch(), before in some_batch(), junk in any::<u64>()) {
         let mut used = BatchEncoder::new();
@@ -128,7 +127,7 @@ proptest! {
     }
 }
 
-/// A column that is the same in all rows takes little more than the description of its buffers.
+/// A constant column takes little more space than the description of its buffers.
 #[test]
 fn columns_of_one_value_take_next_to_nothing() {
     let table = crate::schema::table("bricks").unwrap();
