@@ -73,7 +73,10 @@ pub struct Facts {
     /// False if `bottleneck` did not run. Then nothing says what bounds the run.
     pub is_judged: bool,
     /// Share of the critical path in which nothing was recorded.
+    /// Without the time in which the recorder was paused.
     pub path_gap: Option<f64>,
+    /// Time in which the recorder was paused.
+    pub paused_ns: i64,
     /// Share of the critical path in which device work was launched but neither ran nor was queued behind
     /// recorded work.
     pub path_held: f64,
@@ -184,6 +187,12 @@ impl Facts {
         let is_iteration = |name: &str| is_any_of(&iterations, name);
         let path = PathShares::read(&path_names, &path_kinds, &kernels, is_iteration)?;
         let graphs = run.table("graph_launches")?;
+        let paused_ns = match ranks {
+            0 | 1 => paused_ns(&run.table("pauses")?, window)?,
+            _ => 0,
+        };
+        let paused_share = wall_ns.and_then(|wall_ns| trueno_analysis::share(paused_ns, wall_ns));
+        let paused_share = paused_share.unwrap_or(0.0);
         // Rows of a device may be counted as those of threads: nothing can be said of the host then.
         let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         Ok(Self {
@@ -212,7 +221,8 @@ impl Facts {
             path_gap: path_kinds
                 .iter()
                 .find(|(kind, _)| kind == "gap")
-                .map(|gap| gap.1),
+                .map(|gap| (gap.1 - paused_share).max(0.0)),
+            paused_ns,
             path_held: path_kinds
                 .iter()
                 .filter(|(kind, _)| ["launch_delay", "queue"].contains(&kind.as_str()))
@@ -262,6 +272,21 @@ impl Facts {
     pub fn is_iteration(&self, name: &str) -> bool {
         is_any_of(&self.iterations, name)
     }
+}
+
+/// Pauses do not overlap.
+fn paused_ns(pauses: &Table, window: Option<Window>) -> Result<i64> {
+    let (starts, lengths) = (pauses.i64("time_ns")?, pauses.i64("dur_ns")?);
+    let pauses = starts.iter().zip(lengths.iter());
+    let pauses = pauses.filter_map(|(start, dur_ns)| {
+        let (start, end) = (start?, start?.saturating_add(dur_ns?));
+        match window {
+            Some(window) => window.clip(start, end),
+            None => Some((start, end)),
+        }
+    });
+    let lengths = pauses.map(|(start, end)| end.saturating_sub(start).max(0));
+    Ok(lengths.fold(0, i64::saturating_add))
 }
 
 fn is_any_of(names: &[String], name: &str) -> bool {

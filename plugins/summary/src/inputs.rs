@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 32] = all(
+pub const INPUTS: [Input; 33] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,12 +26,16 @@ pub const INPUTS: [Input; 32] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 32] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 33] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 32] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 33] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
+        may(
+            "pauses",
+            "SELECT time_ns, dur_ns FROM annotations WHERE kind = 'paused'",
+        ),
         may("ranks", "SELECT rank FROM ranks"),
         may(
             "incomplete_ranks",

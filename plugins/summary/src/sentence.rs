@@ -95,6 +95,13 @@ pub fn sentence(
     };
     let mut parts: Vec<String> = facts.incomplete_ranks.iter().take(1).cloned().collect();
     parts.push(length(facts));
+    if let Some(share) = facts
+        .share(facts.paused_ns)
+        .filter(|share| *share >= MIN_EXPOSED)
+    {
+        let share = percent(share);
+        parts.push(format!("recording paused for {share} of the wall"));
+    }
     match shares {
         Some(shares) => parts.push(devices(facts, shares, limit)),
         None => parts.extend(threads(facts)),

@@ -283,6 +283,30 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
 }
 
 #[test]
+fn a_pause_of_the_recorder_is_no_gap_that_bounds_the_run() {
+    let with = |paused_ns: i64| {
+        let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.8)];
+        inputs.push(categories(&[("host", "FFN", 2 * MS)]));
+        inputs.push(lanes(&[("thread 0", 2 * MS, 10 * MS)]));
+        let pauses = Table::build("pauses")
+            .i64("time_ns", [MS, 5 * MS])
+            .i64("dur_ns", [paused_ns / 2, paused_ns / 2]);
+        inputs.push(pauses);
+        sentence(&summary(inputs))
+    };
+    let told = with(0);
+    assert!(
+        told.contains("what was not recorded: 80 %") && !told.contains("paused"),
+        "{told}"
+    );
+    let told = with(8 * MS);
+    assert!(
+        told.contains("recording paused for 80 % of the wall") && !told.contains("not recorded"),
+        "{told}"
+    );
+}
+
+#[test]
 fn time_that_threads_ran_is_told_as_measured_where_all_their_switches_are_known() {
     let with = |on_cpu_ns: [Option<i64>; 3], samples| {
         let mut inputs = vec![wall(10 * MS, 7)];
