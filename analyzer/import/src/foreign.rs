@@ -55,7 +55,7 @@ const BYTES: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 13] = [
+const TEXTS: [(&str, &str, &str); 17] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -86,7 +86,29 @@ const TEXTS: [(&str, &str, &str); 13] = [
     ("Step,Type,Index,Computing,", MSPROF.0, MSPROF.1),
     ("block_id,sub_block_id,", MSPROF.0, MSPROF.1),
     ("Op Name,Op Type,Task Duration(us),", MSPROF.0, MSPROF.1),
+    // operator_details.csv, l2_cache.csv; memory_record.csv and npu_module_mem.csv, operator_memory.csv.
+    (
+        "Name,Input Shapes,Call Stack,Host Self ",
+        MSPROF.0,
+        MSPROF.1,
+    ),
+    ("Stream Id,Task Id,Hit Rate,", MSPROF.0, MSPROF.1),
+    (
+        "Component,Timestamp(us),Total ",
+        MSPROF_MEMORY.0,
+        MSPROF_MEMORY.1,
+    ),
+    (
+        "Name,Size(KB),Allocation Time(us),",
+        MSPROF_MEMORY.0,
+        MSPROF_MEMORY.1,
+    ),
 ];
+
+const MSPROF_MEMORY: (&str, &str) = (
+    "a table of memory that Ascend's profiler writes beside its trace",
+    "give trace_view.json of the same profile: its counters have the memory too",
+);
 
 const MSPROF: (&str, &str) = (
     "a table of sums of Ascend's msprof, which has no times",
@@ -316,6 +338,14 @@ mod tests {
             ("__rec=node,id=12,attr=8", "cali2traceevent"),
             (
                 "Device_id,Level,API Name,Time(us),Count\n",
+                "trace_view.json",
+            ),
+            (
+                "Name,Input Shapes,Call Stack,Host Self Duration(us),Host Total Duration(us)\n",
+                "trace_view.json",
+            ),
+            (
+                "Component,Timestamp(us),Total Allocated(MB),Total Reserved(MB)\n",
                 "trace_view.json",
             ),
             ("Step,Type,Index,Computing,Free\n", "trace_view.json"),

@@ -221,6 +221,27 @@ fn import_all(
 }
 
 fn no_export(path: &Path, found: &[String]) -> Error {
+    let has = |table: &str| found.iter().any(|name| name == table);
+    let known = if has("CANN_API") && has("NPU_INFO") {
+        Some(
+            "is a database of Ascend's profiler, which is not read (hint: give the trace_view.json that it writes beside \
+             it; to have one, profile with `export_type=torch_npu.profiler.ExportType.Text`, or convert with \
+             `msprof --export=on --type=text --output=FOLDER`)",
+        )
+    } else if has("ANALYSIS_DETAILS") || has("TARGET_INFO_SYSTEM_ENV") {
+        Some(
+            "is an Nsight Systems export without activity: no CUDA call, NVTX range or call of the system was recorded \
+             (hint: record again with `nsys profile --trace cuda,nvtx,osrt PROGRAM`, and see that the program uses the GPU)",
+        )
+    } else {
+        None
+    };
+    if let Some(problem) = known {
+        return Error::Format {
+            path: path.to_owned(),
+            problem: problem.to_owned(),
+        };
+    }
     let mut found: Vec<&str> = found.iter().take(8).map(String::as_str).collect();
     if found.is_empty() {
         found.push("no table");

@@ -621,24 +621,54 @@ pub fn is_wait_row(name: &str) -> bool {
     let name = name.trim();
     matches!(
         name,
-        "EVENT_WAIT"
-            | "event_wait"
-            | "Event Wait"
-            | "Notify_Wait"
-            | "Notify Wait"
-            | "EVENT_WAIT_SQE"
-            | "NOTIFY_WAIT_SQE"
-            | "CAPTURE_WAIT"
+        "EVENT_WAIT" | "event_wait" | "Event Wait" | "EVENT_WAIT_SQE" | "CAPTURE_WAIT"
     )
+}
+
+/// True for the name of a task of one of Ascend's collectives: moving data, reducing it, waiting for another rank.
+pub fn is_task_of_collective(name: &str) -> bool {
+    let name = name.trim().trim_end_matches("_SQE");
+    matches!(
+        name,
+        "SDMA"
+            | "RDMASend"
+            | "RDMA_SEND"
+            | "Notify Wait"
+            | "Notify_Wait"
+            | "NOTIFY_WAIT"
+            | "Notify Record"
+            | "Notify_Record"
+            | "NOTIFY_RECORD"
+            | "Write Value"
+            | "WRITE_VALUE"
+            | "Reduce_Inline"
+            | "REDUCE_ASYNC"
+            | "REDUCE_ASYNC_V2"
+    )
+}
+
+/// True for the name of a process that shows Ascend's collectives: a thread with the whole of each, and one for each
+/// plane, with their tasks.
+pub fn is_collective_process(name: &str) -> bool {
+    matches!(name.trim(), "HCCL" | "Communication")
 }
 
 /// True for the name of a row of a device that marks where a stream has come to.
 pub fn is_mark_row(name: &str) -> bool {
-    matches!(name.trim(), "EVENT_RECORD" | "event_record")
+    matches!(
+        name.trim(),
+        "EVENT_RECORD"
+            | "event_record"
+            | "EVENT_RECORD_SQE"
+            | "EVENT_RESET"
+            | "EVENT_RESET_SQE"
+            | "PROFILING_ENABLE"
+            | "PROFILING_DISABLE"
+    )
 }
 
 /// Parts of names of communication kernels, in lower case: the libraries, and collectives that programs bring along.
-pub const COMMUNICATION: [&str; 39] = [
+pub const COMMUNICATION: [&str; 44] = [
     // Libraries.
     "nccl",
     "rccl",
@@ -682,6 +712,12 @@ pub const COMMUNICATION: [&str; 39] = [
     "userbuffers",
     "oneshotall",
     "twoshotall",
+    // Tasks of Ascend's collectives.
+    "notify_wait",
+    "notify wait",
+    "reduce_async",
+    "reduce_inline",
+    "rdmasend",
 ];
 
 /// True if a kernel of that name is communication, whose time depends on other ranks.

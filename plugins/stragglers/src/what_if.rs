@@ -9,6 +9,8 @@ use crate::job::{Job, Kind, Operation};
 
 /// A link is slow if it takes at least this factor of its peers' time.
 const MIN_LINK_FACTOR: f64 = 1.3;
+/// Delays above the usual matter to a job whose steps they lengthen by more than this share.
+const MAX_OF_DELAYS: f64 = 0.02;
 /// A host is slow if at least this share of its ranks is.
 const MIN_OF_HOST: f64 = 0.75;
 
@@ -71,6 +73,8 @@ impl WhatIf {
     pub fn new(job: &Job, graph: &Graph, effects: &Effects, options: Options) -> Self {
         let recorded = &graph.recorded;
         let retimed = graph.retime(recorded);
+        let usual = usual_delays(job, graph, retimed.total_ns());
+        let usual_ns = graph.retime(&usual).total_ns();
         let without_delays = |work: Vec<f64>| Timing {
             delay: vec![0.0; work.len()],
             work,
@@ -90,11 +94,15 @@ impl WhatIf {
             .then(|| bubble_share(job, graph, &ideal))
             .flatten();
         let mut add = |scope: Scope, timing: &Timing, factor: Option<f64>, stands_out: bool| {
-            let retimed_ns = graph.retime(timing).total_ns();
-            let gain_ns = out.retimed_ns - retimed_ns;
+            let base_ns = if has_delays(effects, &scope) {
+                out.retimed_ns
+            } else {
+                usual_ns
+            };
+            let gain_ns = base_ns - graph.retime(timing).total_ns();
             out.rows.push(Row {
                 scope,
-                retimed_ns,
+                retimed_ns: out.retimed_ns - gain_ns,
                 gain_ns,
                 gain_share: if out.retimed_ns > 0.0 {
                     gain_ns / out.retimed_ns
@@ -107,7 +115,7 @@ impl WhatIf {
         };
         let with_work = |of: &dyn Fn(usize) -> f64| Timing {
             work: (0..recorded.work.len()).map(of).collect(),
-            delay: recorded.delay.clone(),
+            delay: usual.delay.clone(),
         };
         let at_mean = |is_in: &dyn Fn(usize) -> bool| {
             with_work(&|at| {
@@ -148,12 +156,14 @@ impl WhatIf {
         for (rank, stands_out) in candidates(effects, options) {
             let is_one: &dyn Fn(usize) -> bool = &|of| of == rank;
             let factor = factor(effects, rank);
-            add(
-                Scope::Rank(rank),
-                &peers.as_peers(job, graph, effects, is_one),
-                factor,
-                stands_out,
-            );
+            let scope = Scope::Rank(rank);
+            let base = if has_delays(effects, &scope) {
+                recorded
+            } else {
+                &usual
+            };
+            let timing = peers.as_peers(job, base, effects, is_one);
+            add(scope, &timing, factor, stands_out);
         }
         for (host, ranks) in slow_hosts(job, effects) {
             let of_host: &dyn Fn(usize) -> bool = &|of| ranks.contains(&of);
@@ -161,7 +171,7 @@ impl WhatIf {
             let factors: Vec<f64> = factors.collect();
             let mean = factors.iter().sum::<f64>() / factors.len() as f64;
             let factor = (!factors.is_empty()).then_some(mean);
-            let timing = peers.as_peers(job, graph, effects, of_host);
+            let timing = peers.as_peers(job, recorded, effects, of_host);
             add(Scope::Host(host), &timing, factor, true);
         }
         let links = SlowLinks::new(job, &recorded.work);
@@ -194,7 +204,7 @@ impl WhatIf {
         );
         add(Scope::Alike, &alike(job, recorded), None, false);
         if effects.lengths.is_some() {
-            let even = even_lengths(job, &recorded.work);
+            let even = even_lengths(job, effects, &recorded.work);
             add(Scope::Lengths, &with_work(&|at| even[at]), None, true);
         }
         let names: BTreeSet<u32> = job.operations.iter().map(|of| of.name).collect();
@@ -227,6 +237,43 @@ impl WhatIf {
     /// (equation 1 of the OSDI paper).
     pub fn slowdown(&self) -> Option<f64> {
         (self.ideal_ns > 0.0).then(|| self.without_delays_ns / self.ideal_ns)
+    }
+}
+
+/// The recorded times, with delays cut to what operations of their kind have at least: a rank that waits for a collective
+/// that is not recorded would not wait as long if the slow rank were faster. The recorded delays, if the steps depend
+/// on them.
+fn usual_delays(job: &Job, graph: &Graph, recorded_ns: f64) -> Timing {
+    let recorded = &graph.recorded;
+    let mut all: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (of, ns) in job.operations.iter().zip(&recorded.delay) {
+        all.entry(of.name).or_default().push(*ns);
+    }
+    let usual: BTreeMap<u32, f64> = all
+        .into_iter()
+        .map(|(name, mut delays)| {
+            delays.sort_unstable_by(f64::total_cmp);
+            (name, delays[delays.len() / 10])
+        })
+        .collect();
+    let delays = job.operations.iter().zip(&recorded.delay);
+    let cut = Timing {
+        work: recorded.work.clone(),
+        delay: delays.map(|(of, ns)| ns.min(usual[&of.name])).collect(),
+    };
+    let is_same = graph.retime(&cut).total_ns() >= (1.0 - MAX_OF_DELAYS) * recorded_ns;
+    if is_same { cut } else { recorded.clone() }
+}
+
+/// True if the change is about delays, so that they are as recorded.
+fn has_delays(effects: &Effects, scope: &Scope) -> bool {
+    match scope {
+        Scope::Rank(rank) => {
+            let of = &effects.ranks[*rank];
+            of.held.is_some() && of.slow.is_none()
+        }
+        Scope::Host(_) | Scope::Alike | Scope::Delays => true,
+        _ => false,
     }
 }
 
@@ -423,11 +470,11 @@ impl PeerDelays {
     fn as_peers(
         &self,
         job: &Job,
-        graph: &Graph,
+        base: &Timing,
         effects: &Effects,
         is_one: &dyn Fn(usize) -> bool,
     ) -> Timing {
-        let mut timing = graph.recorded.clone();
+        let mut timing = base.clone();
         for (at, of) in job
             .operations
             .iter()
@@ -573,8 +620,15 @@ fn alike(job: &Job, recorded: &Timing) -> Timing {
     }
 }
 
-/// Sets operations of micro batches to the mean of their stage and step, which spreads the same work evenly.
-fn even_lengths(job: &Job, work: &[f64]) -> Vec<f64> {
+/// Sets operations of micro batches to the mean of their stage and step, which spreads the same work evenly. A slow rank
+/// stays as slow.
+fn even_lengths(job: &Job, effects: &Effects, work: &[f64]) -> Vec<f64> {
+    let factors: Vec<f64> = effects
+        .ranks
+        .iter()
+        .map(|of| of.slow.as_ref().map_or(1.0, |slow| slow.factor.max(1.0)))
+        .collect();
+    let factor = |at: usize| factors[job.operations[at].rank];
     let key = |at: usize| {
         let of = &job.operations[at];
         let is_of_batch = of.kind == Kind::Compute && of.micro_batch.is_some();
@@ -584,9 +638,11 @@ fn even_lengths(job: &Job, work: &[f64]) -> Vec<f64> {
     for (at, ns) in work.iter().enumerate() {
         if let Some(key) = key(at) {
             let sum = sums.entry(key).or_default();
-            *sum = (sum.0 + ns, sum.1 + 1.0);
+            *sum = (sum.0 + ns / factor(at), sum.1 + 1.0);
         }
     }
-    let even = |(at, ns): (usize, &f64)| key(at).map_or(*ns, |key| sums[&key].0 / sums[&key].1);
+    let even = |(at, ns): (usize, &f64)| {
+        key(at).map_or(*ns, |key| sums[&key].0 / sums[&key].1 * factor(at))
+    };
     work.iter().enumerate().map(even).collect()
 }

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::testing::simulated_pipeline::{Pipeline, Planted, Schedule};
+use trueno_analysis::testing::simulated_pipeline::{Operation, Pipeline, Planted, Schedule};
+use trueno_plugin::Table;
+use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin_stragglers::Stragglers;
 
@@ -167,6 +169,59 @@ fn the_planted_cause_is_named_first() {
         all.right_gains,
         all.gains
     );
+}
+
+/// Ranks wait for the slow one in collectives that are not recorded. They would wait less if it were faster.
+#[test]
+fn waits_that_are_not_recorded_hide_no_gain() {
+    let mut job = Pipeline::random(1);
+    (job.data, job.tensor, job.stages, job.micro_batches) = (4, 1, 2, 8);
+    (job.schedule, job.is_stated, job.noise) = (Schedule::OneForwardOneBackward, true, 0.01);
+    job.planted = Planted::Rank(0, 1.8);
+    let all = job.simulate();
+    let is_recorded =
+        |of: &Operation| !["grads-reduce-scatter", "optimizer-clip-main-grad"].contains(&of.name);
+    let id = |at: usize| (u64::from(all[at].rank) << KEY_BITS) + at as u64 + 1;
+    let lanes = ["compute", "pp-comm", "dp-comm"];
+    let rows = || {
+        (0..all.len())
+            .map(|at| (id(at), &all[at]))
+            .filter(|(_, of)| is_recorded(of))
+    };
+    let stream = |of: &Operation| {
+        lanes
+            .iter()
+            .position(|lane| *lane == of.lane)
+            .map(|at| at as i64)
+    };
+    let kernels = Table::build("kernels")
+        .u64("id", rows().map(|(id, _)| id))
+        .text("name", rows().map(|(_, of)| of.name))
+        .i64(
+            "device",
+            rows().map(|(_, of)| i64::from(of.rank) << PLACE_BITS),
+        )
+        .i64("stream", rows().map(|(_, of)| stream(of)))
+        .i64("start_ns", rows().map(|(_, of)| of.start_ns))
+        .i64("dur_ns", rows().map(|(_, of)| of.end_ns - of.start_ns))
+        .u64("step", rows().map(|(_, of)| u64::from(of.step)))
+        .i64("called_ns", rows().map(|_| None));
+    let met = rows().filter(|(_, of)| of.meeting.is_some());
+    let stated = Table::build("stated").u64("kernel", met.map(|(id, _)| id));
+    let batches: Vec<(u64, i64)> = rows()
+        .filter_map(|(id, of)| Some((id, i64::from(of.micro_batch?))))
+        .collect();
+    let micro_batches = Table::build("micro_batches")
+        .u64("span", batches.iter().map(|(id, _)| *id))
+        .i64("micro_batch", batches.iter().map(|(_, of)| *of));
+    let mut inputs = vec![kernels, stated, micro_batches];
+    inputs.extend(job.around());
+    let output = testing::run::<Stragglers>(inputs, "{}").unwrap();
+    let (kind, name, gain_ns) = first(&output).unwrap();
+    assert_eq!((kind.as_str(), name.as_str()), ("rank", "rank 0"));
+    let saved_ns = job.wall_ns() - job.fixed().wall_ns();
+    let off = (gain_ns - saved_ns) as f64 / job.wall_ns() as f64;
+    assert!(off.abs() <= 0.03, "{gain_ns} of {saved_ns}");
 }
 
 /// Compares the bubble with the formula for equal stages.

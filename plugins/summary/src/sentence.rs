@@ -139,11 +139,18 @@ pub fn sentence(
     parts.join(" · ")
 }
 
+/// The owner that plugin `memory` gives to what was live at the first event.
+const BEFORE_RECORDING: &str = "allocated before the recording began";
+
 fn memory_alone(peak: &Peak) -> String {
     let bytes = wording::bytes(peak.bytes as f64);
     let owner = peak.owner.as_ref().map(|(name, share)| {
         let share = percent(*share);
-        format!(", {share} of it held by {}", short(name))
+        if name == BEFORE_RECORDING {
+            format!(", {share} of it {name}")
+        } else {
+            format!(", {share} of it held by {}", short(name))
+        }
     });
     format!(
         "peak memory {bytes} on {}{} · only memory was recorded, no work",

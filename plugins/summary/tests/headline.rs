@@ -198,6 +198,18 @@ fn memory_or_counters_alone_are_told() {
         sentence(&summary([wall(MS, 7), places, owners])),
         "peak memory 13.8 GB on gpu0, 75 % of it held by train.py:12 forward · only memory was recorded, no work"
     );
+    let before = Table::build("memory")
+        .text("place", ["gpu0"])
+        .i64("peak_bytes", [2_000_000_000]);
+    let owners = Table::build("memory_owners")
+        .text("place", ["gpu0"])
+        .text("tag", ["allocated before the recording began"])
+        .text("name", ["outside bricks"])
+        .f64("peak_share", [0.87]);
+    assert_eq!(
+        sentence(&summary([wall(MS, 7), before, owners])),
+        "peak memory 2.0 GB on gpu0, 87 % of it allocated before the recording began · only memory was recorded, no work"
+    );
     let counters = Table::build("counters")
         .i64("readings", [1_200])
         .i64("names", [3]);

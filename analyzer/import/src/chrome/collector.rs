@@ -84,6 +84,8 @@ pub(super) struct Collector<'a> {
     pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
     /// The earliest start and the latest end of all records.
     pub reach: Option<(i64, i64)>,
+    /// Counters are sampled before and after the work, too.
+    reach_of_counters: Option<(i64, i64)>,
     /// When the profiler was on.
     window: Option<(i64, i64)>,
     /// Something but calls of a device's API was recorded.
@@ -143,6 +145,7 @@ impl<'a> Collector<'a> {
             devices: BTreeSet::new(),
             launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
+            reach_of_counters: None,
             window: None,
             has_work: false,
             believable: Believable::new(&folder),
@@ -206,7 +209,7 @@ impl<'a> Collector<'a> {
         let Some((count, time)) = &self.beyond_range else {
             return Ok(());
         };
-        if self.reach.is_some() {
+        if self.reach.or(self.reach_of_counters).is_some() {
             return Ok(());
         }
         let is_epoch = float(time)
@@ -311,6 +314,9 @@ impl<'a> Collector<'a> {
         if let (false, Some((start_ns, end_ns))) = (self.has_work, self.window) {
             self.reach(start_ns, end_ns);
         }
+        if let (None, Some((start_ns, end_ns))) = (self.reach, self.reach_of_counters) {
+            self.reach(start_ns, end_ns);
+        }
     }
 
     fn is_of_other_process(&self, lane: u32) -> bool {
@@ -335,7 +341,14 @@ impl<'a> Collector<'a> {
                 | HostEvent::LaunchFlow { .. }
                 | HostEvent::Flow { .. }
         );
-        self.reach(record.start_ns, record.end_ns);
+        if matches!(record.event, HostEvent::Counter { .. }) {
+            let (first, last) = self
+                .reach_of_counters
+                .get_or_insert((record.start_ns, record.end_ns));
+            (*first, *last) = ((*first).min(record.start_ns), (*last).max(record.end_ns));
+        } else {
+            self.reach(record.start_ns, record.end_ns);
+        }
         self.believable.host(&record);
         let done = self.host.push(record.words());
         done.map_err(|e| Error::io(self.host.path(), "write it", e))

@@ -24,6 +24,8 @@ pub(super) enum Role {
     Repeated(Place),
     /// Idle time of a device, or sums over other lanes.
     NoWork,
+    /// Tasks of collectives that another lane has whole.
+    PartOfCollective,
 }
 
 /// The device and the stream of a lane, for rows that state none.
@@ -79,6 +81,10 @@ struct Evidence {
     places: u64,
     correlations: u64,
     arrows: u64,
+    /// Tasks of collectives.
+    collectives: u64,
+    /// Copies, waits and marks, which are found among any work.
+    any: u64,
     last: Option<(i64, i64)>,
     may_nest: bool,
 }
@@ -91,6 +97,8 @@ pub(super) struct Seen {
     pub is_work: bool,
     pub states_place: bool,
     pub has_correlation: bool,
+    pub is_of_collective: bool,
+    pub is_of_any_work: bool,
     pub start_ns: i64,
     pub end_ns: i64,
 }
@@ -119,6 +127,8 @@ impl Survey {
         of.work += u64::from(seen.is_work);
         of.places += u64::from(seen.states_place);
         of.correlations += u64::from(seen.has_correlation);
+        of.collectives += u64::from(seen.is_of_collective);
+        of.any += u64::from(seen.is_of_any_work);
         // Rows out of order may nest as well: nobody looks back.
         let is_apart = of
             .last
@@ -145,6 +155,7 @@ impl Survey {
         let mut layout = Layout::default();
         let mut unclear: BTreeMap<String, &str> = BTreeMap::new();
         let mut streams: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+        let mut roles: Vec<(u32, Role)> = Vec::new();
         for number in 0..lanes.len() {
             let Some(evidence) = self.lanes.get(number as usize) else {
                 continue;
@@ -160,20 +171,24 @@ impl Survey {
                     continue;
                 }
             };
+            if let Role::Work(place) = role
+                && place.stream != NO_STREAM
+            {
+                let taken = streams.entry(place.device).or_default();
+                taken.insert(place.stream);
+            }
+            roles.push((number, role));
+        }
+        for (number, role) in roles {
             let role = match role {
                 Role::Work(place) if place.stream == NO_STREAM => {
                     let taken = streams.entry(place.device).or_default();
                     let stream = (0..).find(|stream| !taken.contains(stream)).unwrap_or(0);
+                    taken.insert(stream);
                     Role::Work(Place { stream, ..place })
                 }
                 role => role,
             };
-            if let Role::Work(place) = role {
-                streams
-                    .entry(place.device)
-                    .or_default()
-                    .insert(place.stream);
-            }
             if role != Role::Host {
                 let lane = lanes.get(number);
                 let id = lanes.process_id(lane.process);
@@ -214,6 +229,8 @@ const NO_STREAM: u32 = u32::MAX;
 struct Process {
     title: String,
     kind: ProcessKind,
+    /// Another process, or another thread of this one, has the collectives of the device as a whole.
+    has_whole_collectives: bool,
     /// The stream in its name, as TensorFlow writes it.
     stream: Option<u32>,
 }
@@ -228,6 +245,8 @@ enum ProcessKind {
     Calls,
     Summary,
     Repeated(u32),
+    /// The collectives of a device, whole and by their tasks: Ascend's.
+    Collectives(u32),
     /// Operations as the host's executor ran them, whatever device they were for: TensorFlow's.
     Executor,
     Other,
@@ -307,6 +326,21 @@ impl Processes {
         let views: Vec<DeviceView<'_>> = (0..count)
             .filter_map(|process| DeviceView::of(name(process)))
             .collect();
+        // Ascend writes a process for the tasks of a device, and one for its collectives; the order tells which belong
+        // together.
+        let of_ascend: Vec<u32> = (0..count)
+            .filter(|process| name(*process) == ASCEND_TASKS)
+            .collect();
+        let has_whole_collectives = (0..lanes.len()).any(|number| {
+            let lane = lanes.get(number);
+            let is_seen = survey
+                .lanes
+                .get(number as usize)
+                .is_some_and(|of| of.slices > 0);
+            let is_whole = lane.name.as_deref().is_some_and(is_of_whole_collectives);
+            is_seen && is_whole && vendors::is_collective_process(name(lane.process))
+        });
+        let mut collective_processes = 0;
         let mut numbers = DeviceNumbers::default();
         let (mut all, mut warnings) = (Vec::new(), Vec::new());
         for process in 0..count {
@@ -339,6 +373,14 @@ impl Processes {
                 ProcessKind::Summary
             } else if vendors::is_call_process(name) {
                 ProcessKind::Calls
+            } else if vendors::is_collective_process(name) && labelled.is_some() {
+                let at = of_ascend.get(collective_processes).or(of_ascend.last());
+                collective_processes += 1;
+                let device = at.map_or(id, |process| lanes.process_id(*process));
+                ProcessKind::Collectives(numbers.number(device, labelled.and_then(|of| of.number)))
+            } else if name == ASCEND_TASKS {
+                let stated = labelled.and_then(|of| of.number);
+                ProcessKind::Device(numbers.number(id, stated))
             } else if name == "CUDA functions" {
                 ProcessKind::DevicePerThread
             } else if view.is_some_and(|view| view.side == Side::Executor) {
@@ -358,6 +400,7 @@ impl Processes {
             all.push(Process {
                 title: lanes.process_title(process),
                 kind,
+                has_whole_collectives,
                 stream: view.and_then(|view| match view.side {
                     Side::Stream(stream) => Some(stream),
                     _ => None,
@@ -375,6 +418,13 @@ impl Processes {
         }
         Self { all, warnings }
     }
+}
+
+const ASCEND_TASKS: &str = "Ascend Hardware";
+
+/// True for a thread of [`ProcessKind::Collectives`] with one row for each collective.
+fn is_of_whole_collectives(thread: &str) -> bool {
+    thread.contains("Communication")
 }
 
 /// Assigns device numbers: those stated by names, if they are unique.
@@ -425,6 +475,8 @@ impl Evidence {
         };
         let in_device = |device: u32, is_stated: bool| match vendors::device_lane(name) {
             DeviceLane::Idle => Role::NoWork,
+            // `Step Trace(Model ID:2)` of Ascend.
+            _ if name.starts_with("Step Trace") => Role::NoWork,
             DeviceLane::Repeated => Role::Repeated(place(device, is_stated)),
             DeviceLane::Work(_) => Role::Work(place(device, is_stated)),
         };
@@ -435,6 +487,25 @@ impl Evidence {
             ProcessKind::Summary => return Verdict::Role(Role::NoWork),
             ProcessKind::Calls => return Verdict::Role(Role::Calls),
             ProcessKind::Executor => return Verdict::Role(Role::Host),
+            ProcessKind::Collectives(device) => {
+                let is_part = process.has_whole_collectives && !is_of_whole_collectives(name);
+                return Verdict::Role(if is_part {
+                    Role::PartOfCollective
+                } else {
+                    let stream = NO_STREAM;
+                    Role::Work(Place {
+                        stream,
+                        ..place(device, true)
+                    })
+                });
+            }
+            ProcessKind::Device(_)
+                if process.has_whole_collectives
+                    && self.collectives > 0
+                    && self.collectives + self.any == self.slices =>
+            {
+                return Verdict::Role(Role::PartOfCollective);
+            }
             ProcessKind::Repeated(device) => {
                 return Verdict::Role(Role::Repeated(place(device, true)));
             }

@@ -274,6 +274,28 @@ fn correlation_ids_are_of_a_process_and_ambiguous_ones_link_nothing() {
 }
 
 #[test]
+fn databases_without_activity_and_of_others_are_named() {
+    for (tables, words) in [
+        (
+            &["ANALYSIS_DETAILS", "TARGET_INFO_SYSTEM_ENV"][..],
+            "without activity",
+        ),
+        (&["NPU_INFO", "CANN_API", "TASK"], "trace_view.json"),
+        (&["KERN", "OPS"], "results.json"),
+        (&["users"], "CUPTI_ACTIVITY_KIND_KERNEL"),
+    ] {
+        let tables = tables
+            .iter()
+            .map(|table| format!("CREATE TABLE {table} (x INTEGER);"));
+        let error = Export::new(&tables.collect::<String>())
+            .import()
+            .err()
+            .unwrap();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+}
+
+#[test]
 fn other_files_are_refused_with_the_next_step() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a file.sqlite");

@@ -107,6 +107,59 @@ fn an_npu_has_work_on_streams_and_its_idle_rows_are_no_work() {
     assert_eq!(run.repeated("no work"), 2);
 }
 
+fn label(pid: &str, label: &str) -> String {
+    format!(
+        r#"{{"ph": "M", "name": "process_labels", "pid": {pid}, "args": {{"labels": "{label}"}}}}"#
+    )
+}
+
+/// Ascend writes each collective whole, by planes, and as tasks of streams. It counts once, on the device that it is of.
+#[test]
+fn a_collective_of_an_npu_is_one_row_of_its_device() {
+    let of_task = |name: &str, stream: &str, times: (u32, u32)| {
+        let more = format!(r#""Task Type": "AI_CORE", "Stream Id": {stream}"#);
+        slice("", name, ("800", stream), times, &more)
+    };
+    let tasks = [
+        process("800", "Ascend Hardware"),
+        label("800", "NPU"),
+        thread("800", "2", "Stream 2"),
+        thread("800", "4", "Stream 4"),
+        of_task("MatMul", "2", (10, 20)),
+        of_task("EVENT_WAIT", "2", (30, 50)),
+        of_task("EVENT_RECORD", "4", (31, 0)),
+        of_task("SDMA", "4", (40, 5)),
+        of_task("Notify Wait", "4", (45, 35)),
+    ];
+    let whole = [
+        process("900", "HCCL"),
+        label("900", "NPU"),
+        thread("900", "0", "Group 0 Communication"),
+        thread("900", "1", "Plane 0"),
+        slice("", "hcom_allReduce__1_0", ("900", "0"), (40, 40), ""),
+        slice("", "Memcpy", ("900", "1"), (40, 5), ""),
+        slice("", "Notify_Wait", ("900", "1"), (45, 35), ""),
+        // Counters are sampled all along.
+        r#"{"ph": "C", "name": "HBM", "pid": 700, "ts": 900, "args": {"Read": 3}}"#.to_owned(),
+    ];
+    let run = import(trace(&[&tasks[..], &whole[..]].concat())).unwrap();
+    let columns = ["name", "device", "start_ns", "dur_ns"];
+    // From the first event to the last that is an interval.
+    assert_eq!(
+        rows(&run, "kernels", &columns),
+        ["MatMul 0 0 20000", "hcom_allReduce__1_0 0 30000 40000"]
+    );
+    assert_eq!(run.repeated("task of a collective"), 5);
+    assert_eq!(run.json.wall_ns, Some(70_000));
+
+    // Without the whole, its tasks are what there is.
+    let run = import(trace(&tasks)).unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &["name", "device", "stream"]),
+        ["MatMul 0 2", "SDMA 0 4", "Notify Wait 0 4"]
+    );
+}
+
 #[test]
 fn work_of_unitrace_has_its_device_shape_and_launch() {
     let arrow = |phase: &str, (pid, tid): (&str, &str), ts: u32| {

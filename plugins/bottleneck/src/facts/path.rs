@@ -136,12 +136,15 @@ impl Path {
         self.kinds.get(kind).copied().unwrap_or(0)
     }
 
-    /// Work on the path before `until_ns`; without pieces, all work on the path.
-    pub fn work_before_ns(&self, until_ns: i64) -> i64 {
+    /// Work on the path before `until_ns`, of the names that `counts` accepts; without pieces, all work on the path.
+    pub fn work_before_ns(&self, until_ns: i64, counts: impl Fn(&str) -> bool) -> i64 {
         if self.pieces.is_empty() {
             return self.kind_ns("work");
         }
-        let pieces = self.pieces.iter().filter(|piece| piece.kind == "work");
+        let pieces = self
+            .pieces
+            .iter()
+            .filter(|piece| piece.kind == "work" && piece.name.as_deref().is_none_or(&counts));
         let before = |piece: &Piece| until_ns.saturating_sub(piece.start_ns).min(piece.dur_ns);
         pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
     }

@@ -47,3 +47,22 @@ fn what_is_short_before_the_first_kernel_is_no_set_up() {
     let codes = texts(&first_at_half(vec![rows]), "bottlenecks", "code");
     assert!(!codes.iter().any(|code| code == "set_up"), "{codes:?}");
 }
+
+/// No start is faster for someone who types more slowly.
+#[test]
+fn waiting_for_input_is_no_set_up() {
+    for (name, is_set_up) in [("prepare", true), ("getc", false)] {
+        let rows = pieces(&[
+            ("work", Some(name), "thread 0", 0, 0, 4_500),
+            ("work", Some("open"), "thread 0", 0, 4_500, 500),
+            ("work", Some("step"), "gpu0/stream 7", 0, 5_000, 1_000),
+            ("work", Some("close"), "thread 0", 0, 6_000, 4_000),
+        ]);
+        let codes = texts(&first_at_half(vec![rows]), "bottlenecks", "code");
+        assert_eq!(
+            codes.iter().any(|code| code == "set_up"),
+            is_set_up,
+            "{codes:?}"
+        );
+    }
+}

@@ -1,7 +1,8 @@
 //! Cuts one lane into segments while the sweep walks it.
 
-use trueno_analysis::lanes::{Class, Lanes, Span};
+use trueno_analysis::lanes::{Class, Label, Lanes, Span};
 use trueno_analysis::sweep::{Open, OpenIntervals};
+use trueno_analysis::vendors;
 
 use crate::graph::segments::{Cut, Ends, Mark, NONE, Segments, Want, waits_since};
 use crate::load::dependencies::Dependency;
@@ -78,7 +79,7 @@ impl<'a> Cutter<'a> {
                 }
                 Want::Resumed => {
                     let since_ns = waits_since(self.run, &self.dependencies[wanted]);
-                    self.make_elastic(index, since_ns.unwrap_or(cut.time_ns));
+                    self.make_elastic(spans, index, since_ns.unwrap_or(cut.time_ns));
                     self.resuming
                         .push((index, spans[index as usize].end_ns, cut.dependency));
                 }
@@ -114,8 +115,10 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Marks the existing segments of a wait from `since_ns` on as elastic.
-    fn make_elastic(&mut self, wait: u32, since_ns: i64) {
+    /// Marks the existing segments of a wait from `since_ns` on as elastic. What a driver asks of the system meanwhile,
+    /// time and again, is part of the wait.
+    fn make_elastic(&mut self, spans: &[Span], wait: u32, since_ns: i64) {
+        let is_wait = self.label(spans, wait).class == Class::Wait;
         let mut segment = self.out.len();
         while segment > self.first as usize {
             segment -= 1;
@@ -124,8 +127,20 @@ impl<'a> Cutter<'a> {
             if before || self.out.span[segment] < wait || (of_wait && self.out.elastic[segment]) {
                 break; // nothing of the wait lies before that, or it is marked
             }
-            self.out.elastic[segment] |= of_wait;
+            if of_wait || is_wait && self.is_call_of_system(spans, self.out.span[segment]) {
+                self.out.elastic[segment] = true;
+                self.out.span[segment] = wait;
+            }
         }
+    }
+
+    fn label(&self, spans: &[Span], span: u32) -> Label {
+        self.run.labels.get(spans[span as usize].label)
+    }
+
+    fn is_call_of_system(&self, spans: &[Span], span: u32) -> bool {
+        let label = self.label(spans, span);
+        label.class == Class::Call && vendors::call(self.run.texts.text(label.name)).is_none()
     }
 
     pub fn cut(&mut self, spans: &[Span]) {

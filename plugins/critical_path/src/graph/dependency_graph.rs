@@ -76,7 +76,7 @@ pub struct Graph<'a> {
     latencies: Latencies,
     last: Option<u32>,
     connected: Vec<usize>,
-    followers: Vec<bool>,
+    follows_from: Vec<u32>,
     waits: Vec<bool>,
 }
 
@@ -114,7 +114,7 @@ impl<'a> Graph<'a> {
             latencies: Latencies::default(),
             last: None,
             connected: Vec::new(),
-            followers: Vec::new(),
+            follows_from: Vec::new(),
             waits: run
                 .labels
                 .all()
@@ -139,7 +139,7 @@ impl<'a> Graph<'a> {
         graph.connected = path_end::connected(&graph, edges.iter().map(|edge| (edge.0, edge.1)));
         drop(edges);
         graph.last = path_end::last(&graph, &graph.connected);
-        graph.followers = path_end::followers(&graph);
+        graph.follows_from = path_end::follows_from(&graph);
         graph
     }
 
@@ -239,10 +239,10 @@ impl<'a> Graph<'a> {
         self.connected[lane] == self.connected[other]
     }
 
-    /// Returns whether no other lane depends on this host lane and the path does not end there, such as for a
-    /// watchdog that polls a device.
-    pub fn only_follows(&self, lane: usize) -> bool {
-        self.followers[lane]
+    /// The last segments of a host lane, on which no other lane depends and where the path does not end: all of those
+    /// of a watchdog that polls a device, and those of a driver's thread after its last answer.
+    pub fn followers(&self, lane: usize) -> Range<u32> {
+        self.follows_from[lane]..self.segments.lane_first[lane + 1]
     }
 
     /// The segments with dependencies. All others only follow the previous one on their lane.

@@ -117,18 +117,24 @@ fn unexplained_ns(graph: &Graph<'_>, mut segment: u32, mut lane: usize, enough_n
     sum_ns
 }
 
-/// By lane: whether it is a host lane on which no other lane depends and where the path does not end.
-pub fn followers(graph: &Graph<'_>) -> Vec<bool> {
+/// By lane: the first segment after all on which other lanes depend. The end of the lane for devices and where the path
+/// ends.
+pub fn follows_from(graph: &Graph<'_>) -> Vec<u32> {
     let lanes = graph.run.lanes.len();
     let last = graph.last().map(|last| graph.segments.lane(last));
-    let mut out: Vec<bool> = (0..lanes)
-        .map(|lane| !graph.is_device(lane) && Some(lane) != last)
+    let mut out: Vec<u32> = (0..lanes)
+        .map(|lane| {
+            let only_bounds = graph.is_device(lane) || Some(lane) == last;
+            graph.segments.lane_first[lane + usize::from(only_bounds)]
+        })
         .collect();
     for target in graph.targets().iter() {
         let lane = graph.segments.lane(target);
         for source in graph.sources(target) {
             let of_source = graph.segments.lane(*source);
-            out[of_source] &= of_source == lane;
+            if of_source != lane {
+                out[of_source] = out[of_source].max(source + 1);
+            }
         }
     }
     out

@@ -231,30 +231,33 @@ fn connected_ns<const K: usize>(
     let [waited, after] = tail(graph, scenario, last);
     let mut out = add(add(free_ns(last), waited), after);
     for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
-        if graph.only_follows(lane) {
-            out = later(out, follower_ns(graph, scenario, &free_ns, lane));
-            continue;
-        }
-        // Segments of a lane are released in their order, so its last is its latest.
-        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
-        let bound = of_lane.last().map_or([0; K], &free_ns);
+        let followers = graph.followers(lane);
+        // Segments of a lane are released in their order, so the last of the others is their latest.
+        let others = graph.segments.lane_first[lane]..followers.start;
+        let bound = others.last().map_or([0; K], &free_ns);
         out = later(out, bound);
+        if !followers.is_empty() {
+            out = later(
+                out,
+                followers_ns(graph, scenario, &free_ns, bound, followers),
+            );
+        }
     }
     out
 }
 
-/// End of a lane that [only follows](Graph::only_follows). Its segments come after what they depend on and one
-/// after another. It is not recorded what its gaps wait for, so gaps and segments that only wait (`wait_functions`)
-/// count as zero.
-fn follower_ns<const K: usize>(
+/// End of segments that [only follow](Graph::followers), after those before them on their lane. They come after what
+/// they depend on and one after another. It is not recorded what their gaps wait for, so gaps and segments that only
+/// wait (`wait_functions`) count as zero.
+fn followers_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
     free_ns: impl Fn(u32) -> [i64; K],
-    lane: usize,
+    mut now_ns: [i64; K],
+    followers: std::ops::Range<u32>,
 ) -> [i64; K] {
-    let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
-    let mut now_ns = [0; K];
-    for segment in of_lane {
+    let lane = graph.segments.lane(followers.start);
+    for segment in followers {
         if let Some(binding) = graph.binding(segment, lane) {
             for of in graph.dependencies(segment) {
                 if graph.segments.lane(of.source) != lane {

@@ -143,10 +143,21 @@ impl<'a> Assumption<'a> {
     }
 }
 
+/// The function of a C++ signature, as reports show it: `gemm` of `void mm::gemm<4>(float*, int)`.
+fn function(signature: &str) -> Option<&str> {
+    let (path, _) = signature.split_at(signature.find(['<', '('])?);
+    let name = path.rsplit([' ', ':']).next()?;
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    (is_name && !name.is_empty() && signature.ends_with(')')).then_some(name)
+}
+
 fn fits(graph: &Graph<'_>, rule: &Rule, label: &Label) -> bool {
     let text = |number: u32| graph.run.texts.text(number);
     match &rule.target {
-        Target::Name(name) => text(label.name) == name,
+        Target::Name(name) => {
+            let full = text(label.name);
+            full == name || function(full).is_some_and(|function| function == name)
+        }
         Target::Category(category) => {
             graph.run.texts.get(label.category) == Some(category.as_str())
         }
@@ -194,9 +205,8 @@ impl<S: Scenario<1>> Predicted<'_, S> {
         let after_ns = waited_ns + after_ns;
         let mut best = (self.free_ns(last).saturating_add(after_ns), last);
         let lanes = 0..graph.run.lanes.len();
-        let bounds = |lane: &usize| graph.are_connected(*lane, own) && !graph.only_follows(*lane);
-        for lane in lanes.filter(bounds) {
-            let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        for lane in lanes.filter(|lane| graph.are_connected(*lane, own)) {
+            let of_lane = graph.segments.lane_first[lane]..graph.followers(lane).start;
             if let Some(segment) = of_lane.last()
                 && self.free_ns(segment) > best.0
             {

@@ -228,6 +228,59 @@ fn a_thread_that_only_follows_pins_no_prediction() {
     }
 }
 
+/// A driver's thread answers the host once, and then polls until the program ends: its polls limit no prediction.
+#[test]
+fn the_polls_of_a_thread_after_its_last_answer_pin_no_prediction() {
+    let call = |id, name, start_ns, end_ns| interval(id, "", name, start_ns, end_ns);
+    let run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(100),
+            bricks: vec![
+                interval(1, "brick", "a", 0, 20),
+                interval(2, "brick", "b", 25, 100),
+                interval(3, "brick", "answers", 20, 24).thread(1),
+            ],
+            calls: vec![
+                call(4, "poll", 30, 60).thread(1),
+                call(5, "poll", 60, 99).thread(1),
+            ],
+            ..RunFixture::default()
+        },
+        edges: vec![(1, 3, "depends_on"), (3, 2, "depends_on")],
+        ..Linked::default()
+    };
+    for (rule, predicted_ns) in [("b=0", 25), ("b=0.2", 40)] {
+        let out = run.analyse_with(&format!(r#"{{"what_if": ["{rule}"]}}"#));
+        let predicted = out.table("what_if").i64("predicted_ns").unwrap().value(0);
+        assert_eq!(predicted, predicted_ns, "{rule}");
+    }
+}
+
+/// A driver asks the system time and again while it waits for a device: that is no work between two waits.
+#[test]
+fn calls_of_the_system_within_a_wait_are_part_of_it() {
+    let call = |id, name, start_ns, end_ns| interval(id, "", name, start_ns, end_ns);
+    let run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(110),
+            calls: vec![
+                call(1, "cudaLaunchKernel", 0, 10),
+                call(2, "cudaDeviceSynchronize", 10, 105),
+                call(4, "ioctl", 40, 41),
+                call(5, "ioctl", 70, 71),
+            ],
+            syncs: vec![call(3, "device", 11, 104)],
+            kernels: vec![interval(6, "", "k", 10, 100).stream(0, 7)],
+            ..RunFixture::default()
+        },
+        edges: vec![(1, 6, "launches"), (6, 3, "joins")],
+        ..Linked::default()
+    };
+    let out = run.analyse_with(r#"{"what_if": ["k=0.5"]}"#);
+    let predicted = out.table("what_if").i64("predicted_ns").unwrap().value(0);
+    assert_eq!(predicted, 65);
+}
+
 /// A call may return only after the wait that it ended: it ended the wait while it was open.
 #[test]
 fn the_path_goes_on_in_the_thread_whose_call_ended_the_wait() {

@@ -64,6 +64,17 @@ fn a_brick_takes_what_is_nested_in_it_and_what_it_spawned_along() {
     assert_eq!(predicted(&run, "id:4=0"), "70");
 }
 
+/// Reports show the function of a C++ kernel, so a rule may name it so.
+#[test]
+fn a_rule_names_a_kernel_by_its_function() {
+    let mut run = threaded();
+    let name = "void mm::ffn<4, float>(float*, int)";
+    run.fixture.bricks[3] = interval(4, "brick", name, 70, 100).category("FFN");
+    for rule in ["ffn=0.5", "void mm::ffn<4, float>(float*, int)=0.5"] {
+        assert_eq!(predicted(&run, rule), "85", "{rule}");
+    }
+}
+
 /// Other plugins cap their gains with this, so it must equal what a what-if rule predicts.
 #[test]
 fn a_run_without_a_category_is_the_run_that_a_rule_predicts() {

@@ -18,6 +18,15 @@ use crate::cuda::call_kind::without_version;
 
 pub(super) const NO_WORK: &str =
     "row of a device that is no work: idle time, or a sum over other rows";
+const PART_OF_COLLECTIVE: &str = "task of a collective, which is recorded as a whole";
+
+/// CANN records a wait in each of its layers.
+fn is_wait_of_lower_layer(name: &[u8]) -> bool {
+    matches!(
+        name,
+        b"Runtime@StreamSynchronize" | b"Runtime@DeviceSynchronize" | b"Runtime@EventSynchronize"
+    )
+}
 
 #[derive(Clone, Copy, Default)]
 struct Stated {
@@ -88,11 +97,20 @@ impl Collector<'_> {
             }
             _ => match self.role_of(event) {
                 Role::Host => self.host_interval(event, (stated, class), (start_ns, dur_ns)),
+                Role::Calls if is_wait_of_lower_layer(&event.name) => {
+                    self.notes
+                        .repeat("wait of CANN's runtime, inside the call of its API that waits");
+                    Ok(())
+                }
                 Role::Calls => self.host_interval(event, (stated, Class::Call), (start_ns, dur_ns)),
                 Role::Work(place) => self.work_of_lane(event, class, place, (start_ns, dur_ns)),
                 Role::Repeated(place) => self.repeated_row(event, place, (start_ns, dur_ns)),
                 Role::NoWork => {
                     self.notes.repeat(NO_WORK);
+                    Ok(())
+                }
+                Role::PartOfCollective => {
+                    self.notes.repeat(PART_OF_COLLECTIVE);
                     Ok(())
                 }
             },
@@ -122,7 +140,12 @@ impl Collector<'_> {
         let arguments = &event.arguments;
         let lane = self.lanes.number(&event.process, &event.thread);
         if self.is_survey {
+            let name = String::from_utf8_lossy(&event.name);
             let seen = Seen {
+                is_of_collective: vendors::is_task_of_collective(&name),
+                is_of_any_work: vendors::is_wait_row(&name)
+                    || vendors::is_mark_row(&name)
+                    || class_of_work(&name) == Class::Copy,
                 is_host: matches!(class, Class::Function | Class::Operator),
                 is_call: class == Class::Call && stated != Class::Unknown,
                 is_named_call: class == Class::Call && stated == Class::Unknown,
@@ -270,6 +293,10 @@ impl Collector<'_> {
                 Role::Host | Role::Calls => {}
                 Role::NoWork => {
                     self.notes.repeat(NO_WORK);
+                    return Ok(());
+                }
+                Role::PartOfCollective => {
+                    self.notes.repeat(PART_OF_COLLECTIVE);
                     return Ok(());
                 }
                 Role::Work(place) | Role::Repeated(place) => {
