@@ -68,6 +68,10 @@ const MAY_USE: [(&str, &[&str]); 36] = [
         &["trueno-plugin", "trueno-analysis", "trueno-operator-model"],
     ),
     (
+        "trueno-plugin-critical-path",
+        &["trueno-plugin", "trueno-analysis", "trueno-display-names"],
+    ),
+    (
         "trueno-plugin-summary",
         &["trueno-plugin", "trueno-analysis", "trueno-display-names"],
     ),
