@@ -129,7 +129,7 @@ class Report:
         return [chart for section in self.sections.values() for chart in section.charts]
 
     def __getitem__(self, plugin):
-        """The section of a plugin; `report["roofline.kernels"]` is a table of it."""
+        """The section of a plugin; `report["roofline.points"]` is a table of it."""
         plugin, _, table = plugin.partition(".")
         try:
             section = self.sections[plugin]

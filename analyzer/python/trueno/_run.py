@@ -41,7 +41,7 @@ class Run:
         return table in self.tables
 
     def __getitem__(self, table):
-        """A table of the run; with a dot in its name one that a plugin makes, as `roofline.kernels`."""
+        """A table of the run; with a dot in its name one that a plugin makes, as `roofline.points`."""
         quoted = ".".join('"' + part.replace('"', '""') + '"' for part in table.split("."))
         answer = self.query(f"SELECT * FROM {quoted}")
         answer.name = table
@@ -60,6 +60,17 @@ class Run:
         with memory_file() as file:
             self._ask(arguments, into=file)
             return Table(Batches.from_file(file.fileno()))
+
+    def timeline(self, start=0, end=None):
+        """Intervals of all lanes that overlap a part of the run, by lane and start.
+
+        Times are nanoseconds since the start of the recording, or texts with a unit, such as "1.5ms". `self_ns` is
+        the time of an interval that none nested in it has.
+        """
+        conditions = [f"start_ns + dur_ns >= {nanoseconds(start)}"]
+        if end is not None:
+            conditions.append(f"start_ns < {nanoseconds(end)}")
+        return self.query(f"SELECT * FROM timeline.spans WHERE {' AND '.join(conditions)}")
 
     def report(self, **arguments):
         """What the analyses found. See `trueno.Report`.
@@ -93,6 +104,21 @@ class Run:
         incomplete = "INCOMPLETE: " if self.info.get("complete") is False else ""
         more = "<p><code>run.report()</code> finds what holds it back; <code>run.tables</code> lists what it recorded.</p>"
         return f"<h3>{escape(incomplete + self.title)}</h3>{facts_html(facts)}{more}"
+
+
+_UNITS_NS = {"ns": 1, "us": 1_000, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+
+
+def nanoseconds(time):
+    """A time as a whole number of nanoseconds."""
+    if isinstance(time, str):
+        number = time.rstrip("nuµms ")
+        unit = time[len(number) :].strip()
+        try:
+            return round(float(number) * _UNITS_NS[unit])
+        except (KeyError, ValueError):
+            raise ValueError(f"{time!r} is no time (hint: a number and ns, us, ms or s, such as '1.5ms')") from None
+    return int(time)
 
 
 def settings(options):

@@ -6,7 +6,7 @@
 //!
 //! Half of the edges are the order of lanes, half are dependencies between lanes. Printed for each step are its
 //! time and its ratio to the floor: one pass over start, end and interval of every segment. The argument is the
-//! number of segments.
+//! number of segments. `-- sequences` looks for repeated sequences of kernels instead.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -21,6 +21,7 @@ use trueno_plugin_critical_path::graph::walk::walk;
 use trueno_plugin_critical_path::load::dependencies::dependencies;
 use trueno_plugin_critical_path::load::edges::{DependencyKind, Edge};
 use trueno_plugin_critical_path::predict::at_roof::Roofs;
+use trueno_plugin_critical_path::predict::repeats::repeats;
 use trueno_plugin_critical_path::predict::schedule::{retime, wall_ns};
 use trueno_plugin_critical_path::predict::slack::slack;
 use trueno_plugin_critical_path::predict::what_if::Assumption;
@@ -140,7 +141,35 @@ impl Steps {
     }
 }
 
+/// Kernels by number of name: a loop in which one of fifty is another, and any order of a hundred names.
+fn sequences() {
+    let mut random = Random(1);
+    for kernels in [10_000, 100_000, 1_000_000] {
+        let looped = (0..kernels).map(|at| match random.below(50) {
+            0 => random.below(60) as u32,
+            _ => at % 60,
+        });
+        let looped: Vec<u32> = looped.collect();
+        let any: Vec<u32> = (0..kernels).map(|_| random.below(100) as u32).collect();
+        for (name, symbols) in [("loop", looped), ("any order", any)] {
+            let begin = Instant::now();
+            let found = repeats(&symbols, 8);
+            let took = begin.elapsed();
+            let covered: usize = found.iter().map(|of| of.length * of.starts.len()).sum();
+            println!(
+                "{kernels:>9} kernels, {name:<9} {:>8.3} s  {:>6.0} ns a kernel  {covered} in {} sequences",
+                took.as_secs_f64(),
+                took.as_secs_f64() * 1e9 / f64::from(kernels),
+                found.len()
+            );
+        }
+    }
+}
+
 fn main() {
+    if std::env::args().any(|argument| argument == "sequences") {
+        return sequences();
+    }
     let rows = std::env::args()
         .skip(1)
         .find_map(|argument| argument.parse().ok())

@@ -41,6 +41,7 @@ use crate::path::iterations::{Iteration, Iterations};
 use crate::path::path_sums::PathSums;
 use crate::path::path_time_by_name::{PathTime, PathTimes};
 use crate::path::serial_work::SerialWork;
+use crate::predict::fusing::{Sequence, Sequences};
 use crate::predict::opportunity::{Opportunity, opportunities};
 use crate::predict::shortcuts::Shortcuts;
 use crate::predict::what_if_rule::Rule;
@@ -147,6 +148,7 @@ impl Plugin for CriticalPath {
         run.check_cancelled()?;
 
         let ownership = Ownership::new(lanes, &loaded.dependencies.good);
+        let sequences = Sequences::new(lanes, &loaded.dependencies.good);
         loaded.dependencies.good = Vec::new();
         let named = at_roof::read(run)?;
         let roofs = at_roof::Roofs::new(&graph, &named);
@@ -176,6 +178,10 @@ impl Plugin for CriticalPath {
         if !without.is_empty() {
             run.emit(tables::without(&without, wall_ns))?;
         }
+        let sequences = sequences.with_gains(&graph);
+        if !sequences.is_empty() {
+            run.emit(tables::sequences(&sequences, wall_ns))?;
+        }
         if !named.is_empty() {
             let gains = at_roof::gains(
                 &graph,
@@ -192,6 +198,7 @@ impl Plugin for CriticalPath {
         walked.emit_details(run, &graph)?;
         let facts = Predicted {
             opportunities,
+            sequences,
             predicted_names,
             background: background::background(&graph),
             over_device: walked.over_device,
@@ -338,6 +345,7 @@ fn predicted_names(options: &Options, graph: &Graph<'_>) -> usize {
 
 struct Predicted {
     opportunities: Vec<Opportunity>,
+    sequences: Vec<Sequence>,
     predicted_names: usize,
     background: Option<background::Background>,
     over_device: Option<HostTime>,
@@ -377,6 +385,7 @@ fn emit_findings(
         ranks: loaded.ranks,
         path: &predicted.inferred_ns,
         opportunities: &predicted.opportunities,
+        sequences: &predicted.sequences,
         background: predicted.background,
         over_device: predicted.over_device,
         predicted_names: predicted.predicted_names,

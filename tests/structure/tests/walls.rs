@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each package may link. All standard plugins share one line.
-const MAY_USE: [(&str, &[&str]); 36] = [
+const MAY_USE: [(&str, &[&str]); 37] = [
     ("trueno-format", &[]),
     (
         "trueno-recorder",
@@ -66,6 +66,10 @@ const MAY_USE: [(&str, &[&str]); 36] = [
     (
         "trueno-plugin-operators",
         &["trueno-plugin", "trueno-analysis", "trueno-operator-model"],
+    ),
+    (
+        "trueno-plugin-critical-path",
+        &["trueno-plugin", "trueno-analysis", "trueno-display-names"],
     ),
     (
         "trueno-plugin-summary",

@@ -45,6 +45,38 @@ pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
+/// Reports the sequence of kernels with the largest gain.
+pub fn sequence(facts: &Facts<'_>) -> Option<Finding> {
+    let best = facts.sequences.first()?;
+    let gain_ns = best.gain_ns?;
+    if facts.wall_ns == 0 || (gain_ns as f64) < MIN_GAIN * facts.wall_ns as f64 {
+        return None;
+    }
+    let [first, .., last] = &best.names[..] else {
+        return None;
+    };
+    let title = format!(
+        "{} kernels in a row, from `{first}` to `{last}`, run {} times; if each row were one kernel, the {} would be {:.1} % shorter",
+        best.names.len(),
+        best.repeats,
+        facts.window(),
+        100.0 * gain_ns as f64 / facts.wall_ns as f64
+    );
+    let detail = format!(
+        "{}. Predicted by re-timing the graph without the calls that launch the kernels after the first, and without \
+         the gaps before these; the kernels take as long as before. That they can be fused is not recorded",
+        best.text()
+    );
+    Some(
+        Finding::new("repeated_sequence", Severity::Info, title)
+            .detail(detail)
+            .suggestion(
+                "a fused operator or a compiler that fuses; a CUDA graph saves the same launches without fusing",
+            )
+            .evidence(best.first_ids.clone()),
+    )
+}
+
 pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     let background = facts.background.as_ref()?;
     let rows = facts.opportunities.iter().filter(|row| row.is_bounded);

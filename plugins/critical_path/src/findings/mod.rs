@@ -15,6 +15,7 @@ use crate::load::device::Found;
 use crate::load::window::Cut;
 use crate::path::background::Background;
 use crate::path::host_over_device::HostTime;
+use crate::predict::fusing::Sequence;
 use crate::predict::opportunity::Opportunity;
 
 pub struct Facts<'a> {
@@ -29,6 +30,7 @@ pub struct Facts<'a> {
     /// Time on the path by inference rule, in the order of `Rule::ALL`.
     pub path: &'a [i64],
     pub opportunities: &'a [Opportunity],
+    pub sequences: &'a [Sequence],
     /// The busiest lane that no dependency connects with the path.
     pub background: Option<Background>,
     pub over_device: Option<HostTime>,
@@ -54,6 +56,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out.extend(device::device(facts.device));
     out.extend(device::inferred(facts));
     out.extend(gains::lever(facts));
+    out.extend(gains::sequence(facts));
     out.extend(gains::bounded(facts));
     out.extend(device::over_device(facts));
     out.extend(gains::cut(facts.opportunities));

@@ -1,8 +1,10 @@
 //! The graph re-timed: gains, slack, and what a user assumes.
 
 pub mod at_roof;
+pub mod fusing;
 pub mod opportunity;
 pub(crate) mod predictions;
+pub mod repeats;
 pub mod schedule;
 pub mod shortcuts;
 pub mod slack;

@@ -12,6 +12,17 @@ pub trait Scenario<const K: usize> {
 
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
 
+    /// The lag before a segment of a lane.
+    #[inline]
+    fn lag_before_ns(
+        &self,
+        (_segment, _lane): (u32, usize),
+        kind: PieceKind,
+        measured_ns: i64,
+    ) -> [i64; K] {
+        self.lag_ns(kind, measured_ns)
+    }
+
     /// Returns whether a dependency of a segment on this lane still applies.
     fn holds(&self, _lane: usize, _link: Link) -> [bool; K] {
         [true; K]
@@ -107,7 +118,10 @@ fn begin_after<const K: usize>(
         0 => before_ns,
         lag_ns => {
             let kind = lag_kind::lag_kind(graph, source, Link::Lane, segment, lane);
-            add(before_ns, scenario.lag_ns(kind, lag_ns))
+            add(
+                before_ns,
+                scenario.lag_before_ns((segment, lane), kind, lag_ns),
+            )
         }
     }
 }
@@ -146,7 +160,7 @@ fn begin<const K: usize>(
             0 => free,
             lag_ns => {
                 let kind = lag_kind::lag_kind(graph, of.source, of.link, segment, lane);
-                add(free, scenario.lag_ns(kind, lag_ns))
+                add(free, scenario.lag_before_ns((segment, lane), kind, lag_ns))
             }
         };
         let holds = scenario.holds(lane, of.link);

@@ -4,6 +4,7 @@ use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::predict::at_roof::Gain;
+use crate::predict::fusing::Sequence;
 use crate::predict::opportunity::Opportunity;
 use crate::predict::without::Without;
 
@@ -41,6 +42,28 @@ pub fn without(rows: &[Without], wall_ns: i64) -> TableBuilder {
             rows.iter()
                 .map(|row| row.gain_ns.and_then(|gain| share(gain, wall_ns))),
         )
+}
+
+/// Table `sequences`: kernels that follow one another on a stream, and repeat, largest gain first. `kernels` is the length
+/// of the sequence. `dur_ns`, `gap_ns` and `launch_ns` are sums over all repeats: of the kernels, of the time between
+/// them, and of the calls that launch the kernels after the first. `gain_ns` is how much shorter the window would be if each
+/// repeat were one kernel; null if no launch is recorded, or if a lane that no dependency connects with the path
+/// leaves it open. `first_id` is the first kernel of the first repeat. Gains do not add up.
+pub fn sequences(rows: &[Sequence], wall_ns: i64) -> TableBuilder {
+    let gain = || rows.iter().map(|row| row.gain_ns);
+    Table::build("sequences")
+        .text("sequence", rows.iter().map(Sequence::text))
+        .u64("repeats", rows.iter().map(|row| row.repeats))
+        .u64("kernels", rows.iter().map(|row| row.names.len() as u64))
+        .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
+        .i64("gap_ns", rows.iter().map(|row| row.gap_ns))
+        .i64("launch_ns", rows.iter().map(|row| row.launch_ns))
+        .i64("gain_ns", gain())
+        .f64(
+            "gain_share",
+            gain().map(|gain| gain.and_then(|gain| share(gain, wall_ns))),
+        )
+        .u64("first_id", rows.iter().map(|row| row.first_ids[0]))
 }
 
 /// Table `at_roof`: how much shorter the window would be if names reached their roofs (plugin `roofline`), largest

@@ -6,6 +6,6 @@ mod path;
 mod slack;
 
 pub use breakdown::{by_iteration, off_path, serial_work};
-pub use gain::{Prediction, at_roof, opportunity, what_if, without};
+pub use gain::{Prediction, at_roof, opportunity, sequences, what_if, without};
 pub use path::{PathById, PathByRow, by_category, by_kind, by_name, path};
 pub use slack::slack;

@@ -6,6 +6,7 @@ mod bounds;
 mod device;
 mod edges;
 mod ends;
+mod fusing;
 mod gpu;
 mod inferred;
 mod linked;
