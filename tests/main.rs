@@ -24,6 +24,7 @@ mod exported;
 mod exported_tables;
 mod extremes;
 mod first_screen;
+mod flight_recorder;
 mod forked;
 mod format_versions;
 mod gates;

@@ -14,6 +14,7 @@ pub mod device_csv;
 mod doubtful;
 mod error;
 pub mod firefox;
+pub mod flight_recorder;
 mod foreign;
 mod importer;
 mod json_attributes;
@@ -28,6 +29,7 @@ mod options;
 pub mod otlp;
 pub mod perf_script;
 pub mod perfetto;
+mod pickle;
 pub mod pipeline;
 pub mod proton;
 #[cfg(test)]

@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
-    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, firefox, foreign, ncu, nsys,
-    nvprof, otlp, perf_script, perfetto, pipeline, proton, renacer, rocpd, rocprof_json,
-    speedscope, strace, tensorrt, torch_memory, xplane,
+    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, firefox, flight_recorder,
+    foreign, ncu, nsys, nvprof, otlp, perf_script, perfetto, pipeline, proton, renacer, rocpd,
+    rocprof_json, speedscope, strace, tensorrt, torch_memory, xplane,
 };
 
 /// All formats. A file is of the first one that recognises it.
-pub const IMPORTERS: [&dyn Importer; 23] = [
+pub const IMPORTERS: [&dyn Importer; 24] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
@@ -24,6 +24,7 @@ pub const IMPORTERS: [&dyn Importer; 23] = [
     &nsys::json_lines::NsysJsonLines,
     &speedscope::Speedscope,
     &firefox::Firefox,
+    &flight_recorder::FlightRecorder,
     &torch_memory::TorchMemory,
     &pipeline::PipelineTimeline,
     &chrome::Kineto,
@@ -225,6 +226,14 @@ mod tests {
             (
                 "{\"Type\":59,\"NvtxEvent\":{\"Type\":\"59\",\"Timestamp\":\"1\"",
                 Some("nsys-jsonlines"),
+            ),
+            (
+                "{\"entries\":[{\"collective_seq_id\":1,\"profiling_name\":\"nccl:all_reduce\"}]}",
+                Some("flight-recorder"),
+            ),
+            (
+                "{\"schemaVersion\":1,\"distributedInfo\":{\"pg_config\":[]},\"traceEvents\":[",
+                Some("kineto"),
             ),
             ("\n\x04\x50\x01\x68\x01\n", Some("perfetto")),
             ("\n\x40\x12\x09/host:CPU\x1a", Some("xplane")),

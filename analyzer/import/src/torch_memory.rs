@@ -1,7 +1,7 @@
 //! Memory snapshots of PyTorch: the pickle that `torch.cuda.memory._dump_snapshot` writes after
 //! `torch.cuda.memory._record_memory_history`.
 //!
-//! The pickle is never executed: `pickle` reads the few opcodes that lists, dicts, numbers and texts take, and refuses
+//! The pickle is never executed: [`pickle`] reads the few opcodes that lists, dicts, numbers and texts take, and refuses
 //! all others.
 //!
 //! | snapshot | row |
@@ -13,7 +13,6 @@
 //!
 //! Memory holds an event as 40 bytes, each different frame once, and what Python's pickler refers back to.
 
-mod pickle;
 mod snapshot;
 
 use std::io::BufReader;
@@ -23,6 +22,7 @@ use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{AllocationRow, AnnotationRow, CounterRow};
 
 use crate::importer::{Head, Importer};
+use crate::pickle;
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 use snapshot::{Action, Snapshot};

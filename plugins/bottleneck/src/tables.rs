@@ -60,11 +60,8 @@ pub fn idle(facts: &Facts) -> TableBuilder {
     let mut rows = Vec::new();
     for (device, first, last, _) in &facts.idle.spans {
         for cause in Cause::ALL {
-            let of = facts
-                .idle
-                .gaps
-                .iter()
-                .filter(|gap| gap.device == *device && gap.cause == cause);
+            let of = facts.idle.of(*device).iter();
+            let of = of.filter(|gap| gap.cause == cause);
             let longest = of.map(|gap| gap.dur_ns()).max();
             let (n, ns) = facts.idle.total(*device, cause);
             if let Some(longest) = longest {

@@ -11,6 +11,14 @@ const STATED: Input = Input::sql(
     "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives",
 )
 .optional();
+/// Dumps of PyTorch's Flight Recorder, as the importer writes them: entries, and process groups.
+pub const FLIGHT: Input = Input::sql(
+    "flight",
+    "SELECT name, thread, time_ns, arguments FROM annotations WHERE kind = 'instant' AND \
+     (arguments LIKE '{\"collective_seq_id\":%' OR arguments LIKE '{\"process_group\":%') \
+     ORDER BY thread, time_ns, arguments",
+)
+.optional();
 pub const MISSING: Input = Input::sql(
     "missing",
     "SELECT code FROM problems WHERE code = 'rank_missing'",
@@ -25,7 +33,8 @@ pub const BEGINS: Input = Input::sql(
 
 /// Collectives that programs state, the device work begun in their calls (directly or one brick deeper), and device
 /// work in ranges that PyTorch names after a collective, also around a call of NCCL.
-const OWN: [Input; 10] = [
+const OWN: [Input; 11] = [
+    FLIGHT,
     STATED,
     MISSING,
     JOB,

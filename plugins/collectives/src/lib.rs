@@ -8,6 +8,8 @@
 pub mod arrivals;
 pub mod clock_steps;
 pub mod findings;
+pub mod flight;
+pub mod incomplete;
 pub mod inputs;
 pub mod over_ranks;
 pub mod parts;
@@ -54,6 +56,8 @@ impl Plugin for Collectives {
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let (job, stated) = (inputs::recorded(run)?, inputs::stated(run)?);
+        let dumps = flight::Dumps::new(&flight::Instants::recorded(run)?, &job);
+        incomplete::emit(run, &dumps)?;
         let begins = inputs::begins(run)?;
         // One rank that states no collectives has nothing to show.
         if job.ranks.len() < 2 && stated.0 == 0 {
@@ -69,6 +73,8 @@ impl Parts for Collectives {
     const MERGE_INPUTS: &'static [Input] = &over_ranks::MERGE_INPUTS;
 
     fn part(run: &mut Run, _options: Options) -> Result<()> {
+        let instants = flight::Instants::recorded(run)?;
+        run.emit(instants.table())?;
         let stated = inputs::stated(run)?;
         let rows = Rows::read(run, stated)?;
         over_ranks::emit(run, &rows)
@@ -76,10 +82,13 @@ impl Parts for Collectives {
 
     fn merge(run: &mut Run, options: Options) -> Result<()> {
         let rows = over_ranks::read(run)?;
+        let instants = flight::Instants::merged(run)?;
         if !run.is_final() {
+            run.emit(instants.table())?;
             return over_ranks::emit(run, &rows);
         }
         let (job, begins) = (inputs::recorded(run)?, inputs::begins(run)?);
+        incomplete::emit(run, &flight::Dumps::new(&instants, &job))?;
         if job.ranks.len() < 2 && rows.around.stated == 0 {
             return Ok(());
         }

@@ -8,7 +8,8 @@ use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 use crate::inputs::{BEGINS, JOB, MISSING};
 use crate::rows::{Around, PartFacts, Rows};
 
-pub const MERGE_INPUTS: [Input; 7] = [
+pub const MERGE_INPUTS: [Input; 8] = [
+    Input::sql("flight", "SELECT * FROM collectives.flight"),
     Input::sql("texts", "SELECT * FROM collectives.texts"),
     Input::sql("rank_parts", "SELECT * FROM collectives.rank_parts"),
     Input::sql("steps", "SELECT * FROM collectives.steps"),

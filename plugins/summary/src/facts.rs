@@ -102,6 +102,10 @@ pub struct Facts {
     /// True if only samples, waits and `running` rows were recorded.
     pub is_sampled_alone: bool,
     pub untimed_calls: u64,
+    /// Collectives that did not complete, one sentence each, the cause first.
+    pub incomplete_collectives: Vec<String>,
+    /// Ranks and operations in dumps of PyTorch's Flight Recorder.
+    pub flight_dumps: Option<(u64, u64)>,
     /// The place with the highest peak, if allocations were recorded.
     pub peak: Option<Peak>,
     /// Readings and names of counters.
@@ -236,6 +240,8 @@ impl Facts {
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
+            incomplete_collectives: texts(&run.table("incomplete_collectives")?, "sentence")?,
+            flight_dumps: flight_dumps(&run.table("flight_dumps")?)?,
             peak: Peak::read(&memory, &run.table("memory_owners")?)?,
             counters: counters(&run.table("counters")?)?,
             sampled,
@@ -428,6 +434,14 @@ fn counters(table: &Table) -> Result<(u64, u64)> {
         Ok(count.max(0).cast_unsigned())
     };
     Ok((first("readings")?, first("names")?))
+}
+
+fn flight_dumps(table: &Table) -> Result<Option<(u64, u64)>> {
+    if table.is_empty() {
+        return Ok(None);
+    }
+    let (ranks, operations) = (table.u64("ranks")?, table.u64("operations")?);
+    Ok(ranks.get(0).zip(operations.get(0)))
 }
 
 fn untimed_calls(table: &Table) -> Result<u64> {

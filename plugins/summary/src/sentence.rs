@@ -64,6 +64,23 @@ pub fn short(name: &str) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
+/// What dumps of the Flight Recorder say. They have no times of work.
+fn flight(facts: &Facts) -> String {
+    let (ranks, operations) = facts.flight_dumps.unwrap_or_default();
+    match facts.incomplete_collectives.as_slice() {
+        [] => format!(
+            "all {} in the dumps of {} completed",
+            wording::many(operations, "collective"),
+            wording::many(ranks, "rank")
+        ),
+        [first] => first.clone(),
+        [first, others @ ..] => {
+            let more = wording::many(others.len() as u64, "other");
+            format!("{first}; {more} did not either")
+        }
+    }
+}
+
 /// The sentence: what was timed, how busy it was, what bounds it, and what would help.
 pub fn sentence(
     facts: &Facts,
@@ -81,6 +98,7 @@ pub fn sentence(
                 "{} of the operating system, without durations",
                 wording::many(facts.untimed_calls, "call")
             ),
+            (None, _) if facts.flight_dumps.is_some() => flight(facts),
             (None, 0) => "no events were recorded".to_owned(),
             (None, _) if facts.peak.is_some() => {
                 facts.peak.as_ref().map_or(String::new(), memory_alone)
@@ -94,6 +112,9 @@ pub fn sentence(
         };
     };
     let mut parts: Vec<String> = facts.incomplete_ranks.iter().take(1).cloned().collect();
+    if facts.flight_dumps.is_some() {
+        parts.push(flight(facts));
+    }
     parts.push(length(facts));
     if let Some(share) = facts
         .share(facts.paused_ns)

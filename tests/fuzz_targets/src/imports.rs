@@ -17,6 +17,7 @@ use trueno_import::cgp::Cgp;
 use trueno_import::chrome::Kineto;
 use trueno_import::device_csv::DeviceCsv;
 use trueno_import::firefox::Firefox;
+use trueno_import::flight_recorder::FlightRecorder;
 use trueno_import::nsys::NsysSqlite;
 use trueno_import::nsys::json_lines::NsysJsonLines;
 use trueno_import::nvprof::Nvprof;
@@ -337,6 +338,20 @@ pub fn torch_memory(bytes: &[u8]) -> bool {
         let result = TorchMemory.import(file, &by_length(bytes), into, notes, &mut |_| ());
         let kept = notes.kept.get("allocations").copied().unwrap_or(0);
         assert!(kept <= bytes.len() as u64, "allocations");
+        result
+    })
+}
+
+/// Dumps of PyTorch's Flight Recorder. Every entry and every process group is a row or counted.
+pub fn flight_recorder(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = FlightRecorder.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        if result.is_ok() {
+            let read: u64 = notes.read.values().sum();
+            let left_out: u64 = notes.left_out.values().sum();
+            let kept = notes.kept.get("annotations").copied().unwrap_or(0);
+            assert_eq!(kept + left_out, read, "instants");
+        }
         result
     })
 }

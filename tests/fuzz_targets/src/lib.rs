@@ -111,6 +111,10 @@ pub const TARGETS: &[Target] = &[
         run: imports::nvprof,
     },
     Target {
+        name: "flight_recorder",
+        run: imports::flight_recorder,
+    },
+    Target {
         name: "torch_memory",
         run: imports::torch_memory,
     },

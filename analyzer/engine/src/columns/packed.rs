@@ -124,6 +124,23 @@ impl Packed {
         self.rows
     }
 
+    /// With `by` added to each value, wrapping around.
+    pub(crate) fn shifted(mut self, by: u64) -> Self {
+        match &mut self.values {
+            Values::Missing => {}
+            Values::Same(least)
+            | Values::Bytes(least, _)
+            | Values::Halves(least, _)
+            | Values::Words(least, _) => *least = least.wrapping_add(by),
+            Values::Whole(all) => {
+                for value in all {
+                    *value = value.wrapping_add(by);
+                }
+            }
+        }
+        self
+    }
+
     /// Appends the values. Missing ones are arbitrary.
     pub(crate) fn unpack<T: From64>(&self, to: &mut Vec<T>) {
         match &self.values {

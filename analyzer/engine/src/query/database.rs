@@ -20,9 +20,15 @@ use crate::closed_types::{ClosedRows, frame_without_rows};
 use crate::columns::{self, Kind, StoredTable};
 use crate::panic_guard::guard_panic;
 
+/// Plans reading a table by the query engine.
+pub(crate) type Scan = Arc<dyn Fn() -> PolarsResult<LazyFrame> + Send + Sync>;
+
 #[derive(Clone, Default)]
 pub struct Database {
     pub(super) tables: Arc<BTreeMap<String, LazyFrame>>,
+    /// Scans of tables that `tables` has without rows. Planning the files of hundreds of ranks takes longer than most
+    /// queries, which need none of them.
+    scans: BTreeMap<String, Scan>,
     pub(super) stored: BTreeMap<String, Arc<StoredTable>>,
     /// Keeps the numbering of texts stable while it is alive.
     pub(super) numbers: Option<Arc<CategoricalMapping>>,
@@ -63,6 +69,7 @@ impl Database {
 
     fn publish(&mut self, name: &str, table: LazyFrame) {
         Arc::make_mut(&mut self.tables).insert(name.to_owned(), table);
+        self.scans.remove(name);
         self.numbered.remove(name);
         if self.stored.remove(name).is_some() {
             self.forget_queries(name);
@@ -71,6 +78,7 @@ impl Database {
 
     pub(super) fn forget(&mut self, name: &str) {
         Arc::make_mut(&mut self.tables).remove(name);
+        self.scans.remove(name);
         self.stored.remove(name);
         self.numbered.remove(name);
         self.forget_queries(name);
@@ -90,6 +98,19 @@ impl Database {
             lists: Default::default(),
         };
         self.numbered.insert(name.to_owned(), Arc::new(numbered));
+    }
+
+    /// As [`Database::register_numbered`], with a table whose columns are read without the engine
+    /// ([`Database::register_columns`]), or by `scan`. `table` has no rows.
+    pub(crate) fn register_deferred<'a>(
+        &mut self,
+        name: &str,
+        table: LazyFrame,
+        texts: impl Iterator<Item = &'a str>,
+        scan: Scan,
+    ) {
+        self.register_numbered(name, table, texts);
+        self.scans.insert(name.to_owned(), scan);
     }
 
     /// Reads the columns of a published table from `table` where possible. A table without columns is left to
@@ -116,6 +137,9 @@ impl Database {
         for (name, table) in other.tables.iter() {
             let as_name = format!("{prefix}{name}");
             self.register_lazy(&as_name, table.clone());
+            if let Some(scan) = other.scans.get(name) {
+                self.scans.insert(as_name.clone(), scan.clone());
+            }
             if let Some(stored) = other.stored.get(name) {
                 self.stored.insert(as_name, stored.clone());
             }
@@ -129,6 +153,9 @@ impl Database {
             return;
         };
         self.register_lazy(name, table.clone());
+        if let Some(scan) = other.scans.get(name) {
+            self.scans.insert(name.to_owned(), scan.clone());
+        }
         if let Some(stored) = other.stored.get(name) {
             self.stored.insert(name.to_owned(), stored.clone());
         }
@@ -210,12 +237,15 @@ impl Database {
         frame.map_err(|error| QueryError::Failed(first_line(&error)))
     }
 
-    /// Plans a query to get its columns. Computed tables are planned without rows.
+    /// Plans a query to get its columns. Computed tables, and those of ranks, are planned without rows.
     pub(super) fn planned_columns(&self, sql: &str) -> Result<LazyFrame, QueryError> {
-        let computed = self.computed_tables(sql);
-        let computed =
-            computed.filter_map(|(name, _)| Some((name, self.tables.get(name)?.clone())));
-        self.plan_over(sql, &computed.collect(), false)
+        let tokens = tokens::tokens(sql);
+        let computed = self.computed_tables(sql).map(|(name, _)| name);
+        let deferred = self.scans.keys().map(String::as_str);
+        let deferred = deferred.filter(|name| is_named(&tokens, name));
+        let names = computed.chain(deferred);
+        let without_rows = names.filter_map(|name| Some((name, self.tables.get(name)?.clone())));
+        self.plan_over(sql, &without_rows.collect(), false)
     }
 
     fn computed_tables(&self, sql: &str) -> impl Iterator<Item = (&str, &StoredTable)> {
@@ -309,7 +339,8 @@ impl Database {
         let tokens = tokens::tokens(sql);
         let tables = self.stored.iter();
         let tables = tables.filter(|(name, table)| {
-            (table.rows() >= min_rows || table.is_computed()) && is_named(&tokens, name)
+            let is_cheap = table.is_computed() || self.scans.contains_key(*name);
+            (table.rows() >= min_rows || is_cheap) && is_named(&tokens, name)
         });
         tables
             .filter_map(|(name, table)| Some((name.as_str(), &**table, Named::of(&tokens, table)?)))
@@ -371,7 +402,13 @@ struct Sources<'a> {
 impl plan::Tables for Sources<'_> {
     fn frame(&self, name: &str) -> Option<LazyFrame> {
         let made = self.instead.get(name).or(self.computed.get(name));
-        made.or(self.database.tables.get(name)).cloned()
+        if let Some(made) = made {
+            return Some(made.clone());
+        }
+        match self.database.scans.get(name) {
+            Some(scan) => scan().ok(),
+            None => self.database.tables.get(name).cloned(),
+        }
     }
 
     fn names(&self) -> Vec<&str> {

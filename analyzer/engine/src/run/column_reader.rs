@@ -21,7 +21,7 @@ use crate::columns::{Kind, Packed, ReadBatches, ReadColumns};
 use crate::cores;
 
 pub(super) struct ColumnReader {
-    columns: Vec<(String, Kind)>,
+    columns: Arc<[(String, Kind)]>,
     files: Vec<PathBuf>,
     numbers: Arc<CategoricalMapping>,
 }
@@ -50,7 +50,7 @@ struct Scratch {
 
 impl ColumnReader {
     pub(super) fn new(
-        columns: Vec<(String, Kind)>,
+        columns: Arc<[(String, Kind)]>,
         files: Vec<PathBuf>,
         numbers: Arc<CategoricalMapping>,
     ) -> Self {

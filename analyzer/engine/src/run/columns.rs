@@ -31,6 +31,7 @@ pub(super) struct Published {
     pub(super) columns: Vec<ColumnInfo>,
     targets: Vec<Target>,
     numbered: Vec<String>,
+    kinds: Option<ColumnKinds>,
 }
 
 /// The tables of the format, for files without other columns. Computed once, because a thousand ranks share them.
@@ -84,10 +85,14 @@ impl Published {
             })
             .unzip();
         columns.extend(ids);
+        let kinds = targets.iter();
+        let kinds = kinds.map(|target| Some((target.name.clone(), kind(&target.dtype)?)));
+        let kinds = kinds.collect::<Option<Vec<_>>>().map(Arc::from);
         Published {
             columns,
             targets,
             numbered,
+            kinds,
         }
     }
 
@@ -130,10 +135,8 @@ impl Published {
     }
 
     /// Its columns with their kinds; `None` if a column has a type that only the engine supports.
-    pub(super) fn kinds(&self) -> Option<Vec<(String, Kind)>> {
-        let columns = self.targets.iter();
-        let columns = columns.map(|target| Some((target.name.clone(), kind(&target.dtype)?)));
-        columns.collect()
+    pub(super) fn kinds(&self) -> Option<ColumnKinds> {
+        self.kinds.clone()
     }
 
     /// The table's rows, in the order in which they were written.
@@ -247,8 +250,10 @@ impl Published {
     }
 }
 
+pub(super) type ColumnKinds = Arc<[(String, Kind)]>;
+
 /// Names and kinds of columns, and the files that contain them.
-pub(super) type StoredColumns = (Vec<(String, Kind)>, Vec<PathBuf>);
+pub(super) type StoredColumns = (ColumnKinds, Vec<PathBuf>);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {

@@ -28,6 +28,7 @@ mod lz4;
 mod manifest;
 mod open;
 mod rank_alignment;
+mod rank_columns;
 mod rank_facts;
 mod rank_folders;
 mod rank_keys;

@@ -12,7 +12,7 @@ use trueno_format::schema;
 use trueno_model::{Problem, RUN_JSON_CHANGED, RunFacts, TableInfo};
 
 use super::column_reader::ColumnReader;
-use super::columns::Published;
+use super::columns::{ColumnKinds, Published};
 use super::journal::Journal;
 use super::rank_folders::{self, Folders, Found};
 use super::ranks::Ranks;
@@ -289,9 +289,18 @@ impl Run {
     pub(super) fn stored(&self, table: &str) -> Option<StoredTable> {
         let segments = table_segments(&self.segments, table);
         let (columns, files) = self.published.get(table)?.stored(&segments)?;
-        let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
         let rows = self.rows_of(table);
-        Some(StoredTable::new(columns, rows, Box::new(reader)))
+        let names = columns.to_vec();
+        let reader = ColumnReader::new(columns, files, self.numbers.clone());
+        Some(StoredTable::new(names, rows, Box::new(reader)))
+    }
+
+    /// A reader of the columns of a table, and their kinds; see [`Run::stored`].
+    pub(super) fn column_reader(&self, table: &str) -> Option<(ColumnReader, ColumnKinds)> {
+        let segments = table_segments(&self.segments, table);
+        let (columns, files) = self.published.get(table)?.stored(&segments)?;
+        let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
+        Some((reader, columns))
     }
 
     pub(super) fn rows_of(&self, table: &str) -> u64 {
@@ -412,7 +421,7 @@ impl Run {
                 Some(stored) => Some(stored),
                 None => published.kinds().map(|columns| {
                     let numbered = published.numbered();
-                    table_columns::of_lazy(frame.clone(), columns, 0, rows, numbered)
+                    table_columns::of_lazy(frame.clone(), columns.to_vec(), 0, rows, numbered)
                 }),
             };
             database.register_numbered(name, frame, published.numbered());

@@ -13,7 +13,7 @@
 //! | label, host, program, values | what all agree in; texts that differ are listed |
 //! | run id | hash of the ids of the ranks |
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use trueno_format::schema;
 use trueno_model::{
@@ -238,12 +238,11 @@ fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
 }
 
 fn listed(all: impl Iterator<Item = Option<String>>) -> Option<String> {
-    let mut texts: Vec<String> = Vec::new();
-    for text in all.flatten() {
-        if !texts.contains(&text) {
-            texts.push(text);
-        }
-    }
+    let mut known: HashSet<String> = HashSet::new();
+    let mut texts: Vec<String> = all
+        .flatten()
+        .filter(|text| known.insert(text.clone()))
+        .collect();
     let more = texts.len().saturating_sub(MAX_LISTED);
     texts.truncate(MAX_LISTED);
     if more > 0 {

@@ -103,6 +103,11 @@ impl Beyond {
         }
     }
 
+    /// Whether rows of the table are left out, or values read as null.
+    pub(super) fn is_in(&self, table: &str) -> bool {
+        self.rows.contains_key(table) || self.values.keys().any(|(of, _)| *of == table)
+    }
+
     pub(super) fn has(&self, table: &str, column: &str) -> bool {
         self.values.contains_key(&(table, column))
     }

@@ -1,6 +1,7 @@
 //! One table of those of all ranks.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use polars::prelude::{
     AnyValue, Categories, Column, DataFrame, DataType, Expr, IntoColumn, IntoLazy, LazyFrame, NULL,
@@ -10,10 +11,11 @@ use trueno_format::schema::{self, Scope};
 use trueno_model::{ColumnInfo, Problem};
 use trueno_plugin::rank::PLACE_BITS;
 
+use super::rank_columns::RankColumns;
 use super::rank_keys;
 use super::ranks::Member;
 use crate::catalog::{self, ID_SUFFIX};
-use crate::columns::{StoredTable, kind, of_lazy};
+use crate::columns::{Kind, StoredTable, kind, of_lazy};
 
 pub(super) const RANK: &str = "rank";
 
@@ -23,6 +25,7 @@ pub(super) struct Combined {
     /// Types of the columns except the rank, by name: those of the first rank that has the column.
     types: BTreeMap<String, DataType>,
     numbered: Vec<String>,
+    no_rows: OnceLock<LazyFrame>,
 }
 
 pub(super) fn tables(
@@ -45,6 +48,7 @@ pub(super) fn tables(
                 rows: 0,
                 types: BTreeMap::new(),
                 numbered: Vec::new(),
+                no_rows: OnceLock::new(),
             });
             table.rows = table.rows.saturating_add(rows);
             // A table that cannot be planned says so when it is read.
@@ -116,10 +120,15 @@ impl Combined {
             parts.push(self.part(member, name, frame, &found)?);
         }
         match parts.len() {
-            0 => Ok(self.without_rows()),
+            0 => Ok(self.no_rows()),
             1 => Ok(parts.remove(0)),
             _ => concat(parts, UnionArgs::default()),
         }
+    }
+
+    /// Its columns, as a table without rows.
+    pub(super) fn no_rows(&self) -> LazyFrame {
+        self.no_rows.get_or_init(|| self.without_rows()).clone()
     }
 
     fn without_rows(&self) -> LazyFrame {
@@ -145,6 +154,29 @@ impl Combined {
 
     pub(super) fn numbered(&self) -> impl Iterator<Item = &str> + Clone {
         self.numbered.iter().map(String::as_str)
+    }
+
+    /// The columns of these ranks, read without the query engine. `None` if only the engine can read them.
+    pub(super) fn read_directly(&self, members: &[Member], name: &str) -> Option<StoredTable> {
+        let numbers = |column: &str| {
+            let text = column.strip_suffix(ID_SUFFIX);
+            text.is_some_and(|text| self.numbered.iter().any(|numbered| numbered == text))
+        };
+        let own = self.columns.iter().map(|column| column.name.as_str());
+        let own = own.filter(|column| !numbers(column));
+        let columns: Vec<(String, Kind)> = own
+            .filter_map(|column| match column {
+                RANK => Some((RANK.to_owned(), Kind::U64)),
+                column => Some((column.to_owned(), kind(self.types.get(column)?)?)),
+            })
+            .collect();
+        let mut texts = columns.iter().filter(|(_, kind)| *kind == Kind::Text);
+        if !texts.all(|(text, _)| self.numbered.contains(text)) {
+            return None;
+        }
+        let reader = RankColumns::new(members, name, schema::table(name), &columns)?;
+        let rows = self.rows_of(members, name);
+        Some(StoredTable::new(columns, rows, Box::new(reader)))
     }
 
     /// The columns of these rows, if their types are supported.

@@ -5,8 +5,9 @@
 //! which `rank_keys` keeps ids, threads and devices of different ranks apart.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use polars::prelude::{DataFrame, PolarsResult};
 use trueno_model::{Problem, RunFacts, TableInfo};
@@ -32,10 +33,10 @@ pub(super) struct Member {
 }
 
 pub(super) struct Ranks {
-    pub(super) members: Vec<Member>,
+    pub(super) members: Arc<[Member]>,
     /// The rank of each problem, in the order of the problems.
     pub(super) whose: Vec<Option<u32>>,
-    pub(super) tables: BTreeMap<String, Combined>,
+    pub(super) tables: BTreeMap<String, Arc<Combined>>,
     /// The tables `run` and `ranks`, created once because the database of each rank contains them.
     about: OnceLock<[DataFrame; 2]>,
 }
@@ -48,7 +49,7 @@ impl Ranks {
     /// A kernel source from the first rank that has it intact; see [`Run::kernel_source`].
     pub(super) fn kernel_source(&self, hash: &str) -> Result<(String, bool), SourceError> {
         let mut best = Err(SourceError::NoHash(hash.to_owned()));
-        for member in &self.members {
+        for member in self.members.iter() {
             match member.run.kernel_source(hash) {
                 Ok((text, true)) => return Ok((text, true)),
                 Ok(changed) => best = Ok(changed),
@@ -127,12 +128,14 @@ impl Ranks {
                 (Some(rank), problem)
             }));
         }
-        let tables = rank_tables::tables(&members, &mut problems);
+        let tables = rank_tables::tables(&members, &mut problems).into_iter();
+        let tables = tables.map(|(name, table)| (name, Arc::new(table)));
+        let tables = tables.collect();
         let is_whole = missing.is_empty() && lost.is_empty();
         let facts = rank_facts::combine(&members, is_whole);
         let (whose, problems) = problems.into_iter().unzip();
         let ranks = Ranks {
-            members,
+            members: members.into(),
             whose,
             tables,
             about: OnceLock::new(),
@@ -150,7 +153,7 @@ impl Ranks {
         problems: &[Problem],
     ) -> Result<Database, RunError> {
         let mut database = self.own_tables(facts, &self.members, problems, &self.whose)?;
-        self.register(&mut database, &self.members, |_| true)?;
+        self.register(&mut database, 0..self.members.len(), |_| true)?;
         database.register_timeline();
         Ok(database)
     }
@@ -171,7 +174,7 @@ impl Ranks {
             .map(|(problem, whose)| (problem.clone(), *whose))
             .unzip();
         let mut database = self.own_tables(facts, member, &problems, &whose)?;
-        self.register(&mut database, member, |_| true)?;
+        self.register(&mut database, at..at + 1, |_| true)?;
         database.register_timeline();
         Ok(Some(database))
     }
@@ -181,22 +184,30 @@ impl Ranks {
         rank: u32,
         tables: &[&str],
     ) -> Result<Option<Database>, RunError> {
-        let Some(member) = self.members.iter().find(|member| member.rank == rank) else {
+        let Some(at) = self.members.iter().position(|member| member.rank == rank) else {
             return Ok(None);
         };
         let mut database = self.without_tables();
-        let member = std::slice::from_ref(member);
-        self.register(&mut database, member, |name| tables.contains(&name))?;
+        self.register(&mut database, at..at + 1, |name| tables.contains(&name))?;
         Ok(Some(database))
     }
 
     fn register(
         &self,
         database: &mut Database,
-        members: &[Member],
+        ranks: Range<usize>,
         is_wanted: impl Fn(&str) -> bool,
     ) -> Result<(), RunError> {
+        let members = &self.members[ranks.clone()];
         for (name, table) in self.tables.iter().filter(|(name, _)| is_wanted(name)) {
+            if let Some(stored) = table.read_directly(members, name) {
+                let (all, ranks) = (Arc::clone(&self.members), ranks.clone());
+                let (of, named) = (Arc::clone(table), name.clone());
+                let scan = move || of.frame(&all[ranks.clone()], &named);
+                database.register_deferred(name, table.no_rows(), table.numbered(), Arc::new(scan));
+                database.register_columns(name, stored);
+                continue;
+            }
             let frame = table.frame(members, name);
             let frame = frame.map_err(|error| cannot_plan(name, &error))?;
             // A column is as it is in the whole, whatever this rank has of it.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use super::pickle::{Sink, Value};
+use crate::pickle::{Sink, Value, item};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
@@ -67,11 +67,6 @@ pub struct Snapshot {
 
 /// Half of the range, so that differences of times fit too.
 const LATEST_NS: u64 = i64::MAX.cast_unsigned() / 2;
-
-fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
-    let found = items.iter().find(|(name, _)| name.text() == Some(key));
-    found.map(|(_, value)| value)
-}
 
 impl Sink for Snapshot {
     fn dict(&mut self, items: &[(Value, Value)]) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! Work of devices, and the calls that asked for it.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use trueno_analysis::intervals::IntervalSet;
 use trueno_analysis::name_groups::NameGroups;
@@ -71,6 +72,8 @@ pub struct Wait {
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     pub work: Vec<Work>,
+    /// Indices of the work of each device, made when they are first used: `work` does not change then.
+    by_device: OnceLock<BTreeMap<Option<i64>, Vec<usize>>>,
     pub names: Vec<String>,
     /// By start, without blocking copies.
     pub waits: Vec<Wait>,
@@ -264,13 +267,45 @@ impl Device {
         self.work.iter().any(|work| work.device.is_none())
     }
 
+    fn indices(&self, device: Option<i64>) -> &[usize] {
+        let by_device = self.by_device.get_or_init(|| {
+            let mut all: BTreeMap<Option<i64>, Vec<usize>> = BTreeMap::new();
+            for (at, work) in self.work.iter().enumerate() {
+                all.entry(work.device).or_default().push(at);
+            }
+            all
+        });
+        by_device.get(&device).map_or(&[], Vec::as_slice)
+    }
+
+    /// Work of a device, in the order of `work`. `None`: where the device is not recorded.
+    pub fn of(&self, device: Option<i64>) -> impl Iterator<Item = &Work> + Clone {
+        self.indices(device).iter().map(|at| &self.work[*at])
+    }
+
+    /// Work that ran on a device, or may have, as its device is not recorded.
+    pub fn possibly_of(&self, device: i64) -> Vec<&Work> {
+        let unknown = self.indices(None);
+        let mut indices = [self.indices(Some(device)), unknown].concat();
+        if !unknown.is_empty() {
+            indices.sort_unstable();
+        }
+        indices.into_iter().map(|at| &self.work[at]).collect()
+    }
+
     /// Times of work that `wanted` accepts, on `device`; `None`: on all devices.
     pub fn busy(&self, device: Option<i64>, wanted: impl Fn(&Work) -> bool) -> IntervalSet<i64> {
-        let of = self
-            .work
-            .iter()
-            .filter(|work| (device.is_none() || work.device == device) && wanted(work));
-        of.map(|work| (work.start_ns, work.end_ns)).collect()
+        let times = |work: &Work| (work.start_ns, work.end_ns);
+        match device {
+            None => {
+                let all = self.work.iter().filter(|work| wanted(work));
+                all.map(times).collect()
+            }
+            device => {
+                let own = self.of(device).filter(|work| wanted(work));
+                own.map(times).collect()
+            }
+        }
     }
 
     pub fn has_wait_ending(&self, rank: u64, from_ns: i64, until_ns: i64) -> bool {

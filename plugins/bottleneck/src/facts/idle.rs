@@ -15,6 +15,8 @@
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::rank;
 
@@ -123,35 +125,36 @@ pub struct Idle {
 impl Idle {
     pub fn find(device: &Device, bricks: &Bricks, window: &Window, limits: &Scale) -> Self {
         let mut out = Self::default();
-        let all_holds = holds(device, limits.at_once_ns);
+        // What another rank does holds no device of this one.
+        let mut all_holds: BTreeMap<i64, Vec<Hold>> = BTreeMap::new();
+        for hold in holds(device, limits.at_once_ns) {
+            if let Ok(rank) = i64::try_from(rank::of_key(hold.2)) {
+                all_holds.entry(rank).or_default().push(hold);
+            }
+        }
+        let mut all_loaders: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+        for load in &bricks.loaders {
+            all_loaders.entry(load.rank).or_default().push(load.range);
+        }
         for number in device.devices() {
-            // What another rank does holds no device of this one.
             let (rank, _) = rank::of_place(number);
-            let of_rank = |id: u64| i64::try_from(rank::of_key(id)) == Ok(rank);
-            let holds: Vec<_> = all_holds
-                .iter()
-                .filter(|hold| of_rank(hold.2))
-                .copied()
-                .collect();
-            let loaders = bricks.loaders.iter().filter(|load| load.rank == rank);
-            let loaders: IntervalSet<i64> = loaders.map(|load| load.range).collect();
+            let holds = all_holds.get(&rank).map_or(&[][..], Vec::as_slice);
+            let loaders = all_loaders.get(&rank).into_iter().flatten();
+            let loaders: IntervalSet<i64> = loaders.copied().collect();
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;
             // A copy of a few bytes that the host waits for is a wait. What ran on a device that is not on record may have run
             // on this one: who counts it out would call the device idle.
-            let is_work = |work: &&Work| {
-                work.device.is_none_or(|of| of == number)
-                    && !work.is_read_back(limits.read_back_bytes)
-            };
-            for work in device.work.iter().filter(is_work) {
+            let is_work = |work: &&Work| !work.is_read_back(limits.read_back_bytes);
+            for work in device.possibly_of(number).into_iter().filter(is_work) {
                 first = first.min(work.start_ns);
                 let until = busy_until.unwrap_or(work.start_ns);
                 let more = work.end_ns.saturating_sub(work.start_ns.max(until));
                 busy = more.max(0).saturating_add(busy);
                 if work.start_ns > until {
                     let times = (until, work.start_ns);
-                    let gap = gap(number, times, work, &holds, &loaders, limits);
+                    let gap = gap(number, times, work, holds, &loaders, limits);
                     out.gaps.push(gap);
                 }
                 busy_until = Some(until.max(work.end_ns));
@@ -162,11 +165,16 @@ impl Idle {
         out
     }
 
+    /// Gaps of a device. `gaps` has those of one device after those of the one before.
+    pub fn of(&self, device: i64) -> &[Gap] {
+        let from = self.gaps.partition_point(|gap| gap.device < device);
+        let until = self.gaps.partition_point(|gap| gap.device <= device);
+        &self.gaps[from..until]
+    }
+
     pub fn total(&self, device: i64, cause: Cause) -> (u64, i64) {
-        let gaps = self
-            .gaps
-            .iter()
-            .filter(|gap| gap.device == device && gap.cause == cause);
+        let gaps = self.of(device).iter();
+        let gaps = gaps.filter(|gap| gap.cause == cause);
         gaps.fold((0, 0), |(n, ns), gap| {
             (n + 1, gap.dur_ns().saturating_add(ns))
         })

@@ -138,12 +138,7 @@ fn by_copies<'a>(facts: &'a Facts, options: &Options, scope: &str) -> Parts<'a> 
 
 fn by_grids<'a>(facts: &'a Facts, options: &Options, device: i64) -> Parts<'a> {
     let mut out = Parts::new();
-    for work in facts
-        .device
-        .work
-        .iter()
-        .filter(|work| work.device == Some(device))
-    {
+    for work in facts.device.of(Some(device)) {
         if small_batches::is_small(facts, options, work) {
             let part = out.entry(facts.category(work).unwrap_or("")).or_default();
             part.n += 1;

@@ -50,8 +50,8 @@ impl Rule for ExposedCommunication {
             .map(|work| work.device)
             .collect();
         for device in devices {
-            let own = facts.device.work.iter();
-            let own = own.filter(|work| work.device == device && communicates(work));
+            let own = facts.device.of(device);
+            let own = own.filter(|work| communicates(work));
             let mut rows = own.count() as u64;
             let all = facts.device.busy(device, communicates);
             let others = facts.device.busy(device, |work| !communicates(work));
@@ -126,8 +126,7 @@ fn shared_streams(
     communicates: impl Fn(&Work) -> bool,
     computes: impl Fn(&Work) -> bool,
 ) -> BTreeSet<i64> {
-    let work = facts.device.work.iter();
-    let own = work.filter(|work| work.device == device);
+    let own = facts.device.of(device);
     let computing = own.clone().filter(|work| computes(work));
     let mut streams: BTreeSet<i64> = computing.filter_map(|work| work.stream).collect();
     let (mut used, mut all_ns, mut shared_ns) = (BTreeSet::new(), 0_i64, 0_i64);
@@ -165,8 +164,8 @@ fn one_call<'f>(
     device: Option<i64>,
     communicates: impl Fn(&Work) -> bool,
 ) -> Option<OneCall<'f>> {
-    let work = facts.device.work.iter();
-    let of_device = work.filter(|work| work.device == device && communicates(work));
+    let work = facts.device.of(device);
+    let of_device = work.filter(|work| communicates(work));
     let longest = of_device.clone().max_by_key(|work| work.dur_ns())?;
     let (calls, all_ns) = of_device.fold((0, 0_i64), |(calls, ns), work| {
         (calls + 1, ns.saturating_add(work.dur_ns()))
@@ -231,11 +230,7 @@ fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> 
         .iter()
         .filter_map(|of| Some((of.id, of.waited_ns?)))
         .collect();
-    let own = facts
-        .device
-        .work
-        .iter()
-        .filter(|work| work.device == device);
+    let own = facts.device.of(device);
     let waited = own.filter_map(|work| {
         let until_ns = work.start_ns.saturating_add(*waits.get(&work.id)?);
         Some((work.start_ns, until_ns.min(work.end_ns)))

@@ -49,8 +49,8 @@ fn has_tf32(name: &str) -> bool {
 impl Rule for Fp32Gemm {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for device in facts.device.devices() {
-            let kernels = facts.device.work.iter();
-            let kernels = kernels.filter(|work| work.is_kernel() && work.device == Some(device));
+            let kernels = facts.device.of(Some(device));
+            let kernels = kernels.filter(|work| work.is_kernel());
             let mut times: BTreeMap<&str, (i64, u64)> = BTreeMap::new();
             for work in kernels {
                 let sum = times.entry(facts.device.name(work)).or_default();

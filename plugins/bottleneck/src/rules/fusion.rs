@@ -46,8 +46,8 @@ fn chains(facts: &Facts, device: i64) -> Vec<Vec<&Work>> {
         work.is_kernel() && work.blocks.is_some() && category == Some(ELEMENTWISE)
     };
     let mut streams: BTreeMap<i64, Vec<Vec<&Work>>> = BTreeMap::new();
-    for work in &facts.device.work {
-        let Some(stream) = work.stream.filter(|_| work.device == Some(device)) else {
+    for work in facts.device.of(Some(device)) {
+        let Some(stream) = work.stream else {
             continue;
         };
         let chains = streams.entry(stream).or_default();
@@ -85,9 +85,8 @@ fn of_device(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdi
         }
     }
     let of_name = |name: &str| {
-        let work = facts.device.work.iter();
-        let own =
-            work.filter(|work| work.device == Some(device) && facts.device.name(work) == name);
+        let work = facts.device.of(Some(device));
+        let own = work.filter(|work| facts.device.name(work) == name);
         own.map(Work::dur_ns).saturating_sum()
     };
     let gains = saved.iter().map(|(name, ns)| {

@@ -88,15 +88,15 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
 /// Gaps of one cause by time: recurring ones, and single ones. A gap longer than all shorter ones together is
 /// single.
 pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> (Vec<&Gap>, Vec<&Gap>) {
-    let gaps = facts.idle.gaps.iter();
-    let of_cause = gaps.filter(|gap| gap.device == device && gap.cause == cause);
+    let gaps = facts.idle.of(device).iter();
+    let of_cause = gaps.filter(|gap| gap.cause == cause);
     patterns(of_cause.collect())
 }
 
 /// Recurring gaps of cause `sync`: those that wait for a copy, or all others.
 pub fn gaps_of_waits(facts: &Facts, device: i64, is_behind_copy: bool) -> Vec<&Gap> {
-    let gaps = facts.idle.gaps.iter();
-    let of_waits = gaps.filter(|gap| gap.device == device && gap.cause == Cause::Sync);
+    let gaps = facts.idle.of(device).iter();
+    let of_waits = gaps.filter(|gap| gap.cause == Cause::Sync);
     let of_waits = of_waits.filter(|gap| gap.copy.is_some() == is_behind_copy);
     patterns(of_waits.collect()).0
 }

@@ -78,21 +78,19 @@ fn in_call_ns(gap: &Gap, next: &Work) -> i64 {
 /// gap and at least `least_ns`.
 fn first_launches(facts: &Facts, device: i64, least_ns: i64) -> Vec<(&Gap, i64)> {
     let mut seen = BTreeSet::new();
-    let of_device = |work: &&Work| work.device == Some(device) && work.is_kernel();
-    let work = facts.device.work.iter().filter(of_device);
+    let work = facts.device.of(Some(device));
+    let work = work.filter(|work| work.is_kernel());
     let firsts: BTreeSet<u64> = work
         .filter(|work| seen.insert(work.name))
         .map(|work| work.id)
         .collect();
-    let gaps = facts.idle.gaps.iter();
+    let gaps = facts.idle.of(device).iter();
     let gaps = gaps.filter(|gap| {
-        gap.device == device
-            && !gap.next_is_copy
-            && gap.cause != Cause::Device
-            && firsts.contains(&gap.next)
+        !gap.next_is_copy && gap.cause != Cause::Device && firsts.contains(&gap.next)
     });
     let ends: BTreeSet<u64> = gaps.clone().map(|gap| gap.next).collect();
-    let work = facts.device.work.iter().filter(|work| work.is_kernel());
+    let work = facts.device.possibly_of(device).into_iter();
+    let work = work.filter(|work| work.is_kernel());
     let by_id: BTreeMap<u64, &Work> = work
         .filter(|work| ends.contains(&work.id))
         .map(|work| (work.id, work))

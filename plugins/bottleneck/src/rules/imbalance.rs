@@ -153,7 +153,11 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 
 /// Kernel time by `who`. Keeps only members that share at least half of their kernel names with the busiest one:
 /// others do not split the same work.
-fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i64, i64> {
+fn of_one_work<'f>(
+    facts: &Facts,
+    work: impl Iterator<Item = &'f Work>,
+    who: impl Fn(&Work) -> Option<i64>,
+) -> BTreeMap<i64, i64> {
     let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
     let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
     let is_collective: Vec<bool> = facts
@@ -162,7 +166,7 @@ fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i6
         .iter()
         .map(|name| sync::is_collective(name))
         .collect();
-    for work in facts.device.work.iter().filter(|work| work.is_kernel()) {
+    for work in work.filter(|work| work.is_kernel()) {
         if let Some(who) = who(work).filter(|_| !is_collective[work.name as usize]) {
             add(&mut sums, who, work.dur_ns());
             names.entry(who).or_default().insert(work.name);
@@ -198,9 +202,8 @@ fn names_of(facts: &Facts, is_its: impl Fn(&Work) -> bool) -> Vec<&str> {
 
 fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     for device in facts.device.devices() {
-        let sums = of_one_work(facts, |work| {
-            work.stream.filter(|_| work.device == Some(device))
-        });
+        let work = facts.device.of(Some(device));
+        let sums = of_one_work(facts, work, |work| work.stream);
         let Some((longest, mean, who)) = uneven(&sums) else {
             continue;
         };
@@ -209,9 +212,8 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
         let name = Idle::device_name(device);
         // Work of unknown streams may be what the others lack.
-        let unknown = facts.device.work.iter().filter(|work| {
-            work.is_kernel() && work.device == Some(device) && work.stream.is_none()
-        });
+        let unknown = facts.device.of(Some(device));
+        let unknown = unknown.filter(|work| work.is_kernel() && work.stream.is_none());
         let unknown_ns = unknown.map(Work::dur_ns).saturating_sum();
         if unknown_ns as f64 >= options.imbalance.imbalance * longest as f64 {
             verdicts.not_measurable(
@@ -247,7 +249,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.window.ranks > 1 {
         return;
     }
-    let sums = of_one_work(facts, |work| work.device);
+    let sums = of_one_work(facts, facts.device.work.iter(), |work| work.device);
     let Some((longest, mean, who)) = uneven(&sums) else {
         return;
     };

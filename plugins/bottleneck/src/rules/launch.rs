@@ -53,8 +53,8 @@ impl Rule for LaunchBound {
                 continue;
             }
             let during = times(&gaps);
-            let work = facts.device.work.iter();
-            let kernels = work.filter(|work| work.device == Some(*device) && work.is_kernel());
+            let work = facts.device.of(Some(*device));
+            let kernels = work.filter(|work| work.is_kernel());
             let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
             let kernels = durs.len() as u64;
             let mean = durs.into_iter().saturating_sum() / (kernels.max(1) as i64);

@@ -172,12 +172,8 @@ const MOST: f64 = 0.5;
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
     let (mut names, mut small) = (BTreeSet::new(), Vec::<&Work>::new());
-    for work in facts
-        .device
-        .work
-        .iter()
-        .filter(|work| work.device == Some(device) && work.is_kernel())
-    {
+    let kernels = facts.device.of(Some(device));
+    for work in kernels.filter(|work| work.is_kernel()) {
         let ns = work.dur_ns();
         all_ns = ns.saturating_add(all_ns);
         known += u64::from(work.blocks.is_some());

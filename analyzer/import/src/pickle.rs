@@ -14,6 +14,7 @@ pub enum Value {
     #[default]
     Nothing,
     Number(i64),
+    Real(f64),
     Text(Rc<str>),
     List(Rc<RefCell<Vec<Value>>>),
     Dict(Rc<RefCell<Vec<(Value, Value)>>>),
@@ -25,6 +26,15 @@ impl Value {
     pub fn number(&self) -> Option<i64> {
         match self {
             Self::Number(number) => Some(*number),
+            Self::Real(number) if number.abs() < 9e18 => Some(*number as i64),
+            _ => None,
+        }
+    }
+
+    pub fn real(&self) -> Option<f64> {
+        match self {
+            Self::Number(number) => Some(*number as f64),
+            Self::Real(number) => Some(*number),
             _ => None,
         }
     }
@@ -35,6 +45,12 @@ impl Value {
             _ => None,
         }
     }
+}
+
+/// The value of a key in the items of a dict.
+pub fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
+    let found = items.iter().find(|(name, _)| name.text() == Some(key));
+    found.map(|(_, value)| value)
 }
 
 #[derive(Debug)]
@@ -237,12 +253,7 @@ impl<R: Read> Reader<'_, R> {
                 }
                 b'G' => {
                     let number = f64::from_be_bytes(self.bytes()?);
-                    let is_whole = number.abs() < 9e18;
-                    self.push(if is_whole {
-                        Value::Number(number as i64)
-                    } else {
-                        Value::Nothing
-                    })?;
+                    self.push(Value::Real(number))?;
                 }
                 0x8c | b'U' => {
                     let length = self.byte()?;
