@@ -340,6 +340,8 @@ fn a_report_is_a_picture_a_page_for_paper_and_problems_of_an_editor() {
             "card.png",
             "--sarif",
             "run.sarif",
+            "--editor",
+            "run.err",
             "--summary",
             "--html",
             "page.html",
@@ -366,6 +368,13 @@ fn a_report_is_a_picture_a_page_for_paper_and_problems_of_an_editor() {
         assert!(rules.contains(&result["ruleId"].to_string()), "{result}");
         assert!(result["message"]["text"].is_string(), "{result}");
     }
+    let lines = dir.read("run.err");
+    let places = results
+        .iter()
+        .map(|of| of["locations"].as_array().unwrap().len());
+    let is_placed = |line: &&str| line.contains(":1: warning: ") || line.contains(":1: error: ");
+    let placed = lines.lines().filter(is_placed).count();
+    assert_eq!(placed, places.sum::<usize>(), "{lines}");
     dir.report(&run, &["--card", "-", "--sarif", "-"])
         .exits(2)
         .stderr_has("--card - and --sarif - both want standard output");

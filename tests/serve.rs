@@ -272,6 +272,41 @@ fn a_window_has_the_rows_that_a_query_finds() {
 }
 
 #[test]
+fn curves_are_those_of_the_report() {
+    let dir = Dir::new();
+    let event = |cat: &str, name: &str, ts: u32, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 80, "args": args});
+    let on_device = |correlation: u32| json!({"correlation": correlation, "device": 0, "stream": 7, "bytes": 64});
+    let trace = json!({"schemaVersion": 1, "traceEvents": [
+        event("cuda_runtime", "cudaLaunchKernel", 110, json!({"correlation": 7})),
+        event("cuda_runtime", "cudaMemcpyAsync", 200, json!({"correlation": 8})),
+        event("kernel", "sgemm", 300, on_device(7)),
+        event("gpu_memcpy", "Memcpy HtoD (Pageable -> Device)", 400, on_device(8)),
+    ]});
+    std::fs::write(dir.join("trace.json"), trace.to_string()).expect("a trace");
+    let served = Served::start(&dir, &["trace.json"]);
+    let lanes = served.read()["runs"][0]["lanes"].clone();
+    let curves = served.get("curves?run=0").json();
+    let named = |name: &str| {
+        let curves = curves.as_array().expect("curves");
+        let found = curves.iter().find(|curve| curve["name"] == name);
+        found
+            .unwrap_or_else(|| panic!("no curve {name}: {curves:#?}"))
+            .clone()
+    };
+    let queued = named("gpu0 queued");
+    // Both calls have returned before the kernel starts, and the copy starts 100 µs later.
+    assert_eq!(queued["values"], json!([1.0, 2.0, 1.0, 0.0]));
+    let above = queued["after"].as_u64().expect("a number") as usize - 1;
+    assert_eq!(lanes[above]["name"], "gpu0/stream 7");
+    assert_eq!(named("gpu0 copies h2d")["values"], json!([800_000.0, 0.0]));
+    assert_eq!(served.get("curves?run=1").code, 404);
+    if let Some(browser) = chromium() {
+        let dom = dom(&browser, &dir, &served.address);
+        assert!(dom.contains(" 3 curves."), "{dom}");
+    }
+}
+
+#[test]
 fn a_query_is_answered_as_the_command_answers_and_writes_nothing() {
     let dir = Dir::new();
     let run = dir.run();

@@ -306,6 +306,11 @@ pub struct ReportArgs {
     /// - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_long_help = true)]
     pub sarif: Option<PathBuf>,
+    /// Also write the same source lines as FILE:LINE:COLUMN: warning: TEXT, as compilers do
+    ///
+    /// - is standard output, and nothing else goes there then.
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_long_help = true)]
+    pub editor: Option<PathBuf>,
     /// Rows shown of each table [default: 10 at most]
     ///
     /// JSON and CSV always have all rows.

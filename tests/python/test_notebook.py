@@ -51,6 +51,11 @@ class Notebook(unittest.TestCase):
         self.assertIn("make weights", what_if)
         self.assertIn("<svg", chart)
 
+    def test_the_magic_shows_the_head_of_a_report(self):
+        page = notebook_page(["%load_ext trueno", f"%trueno {RUN}"])
+        self.assertIn("bound by", page)
+        self.assertIn("<svg", page)
+
     def test_what_a_reader_evaluates_fits_on_a_screen(self):
         cells = ["run", "run.info", "run.tables", 'run.tables["bricks"]', "report", "report.data", "report.sections"]
         source = f"import trueno\nrun = trueno.open({str(RUN)!r})\nreport = run.report(charts=False)"

@@ -9,6 +9,7 @@ pub mod chart;
 pub mod commands;
 pub mod csv;
 mod digest;
+mod editor;
 mod form;
 mod glossary;
 pub mod header_text;
@@ -19,6 +20,7 @@ pub mod markdown;
 mod opening;
 mod sarif;
 mod share;
+mod source_places;
 pub mod style;
 pub mod terminal;
 #[cfg(test)]
@@ -29,7 +31,7 @@ mod view;
 pub use form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
 
 /// All forms of a report. The first is the default.
-pub static FORMS: [&dyn ReportForm; 7] = [
+pub static FORMS: [&dyn ReportForm; 8] = [
     &terminal::Terminal,
     &markdown::Markdown,
     &json::Json,
@@ -37,6 +39,7 @@ pub static FORMS: [&dyn ReportForm; 7] = [
     &html::Html,
     &card::Card,
     &sarif::Sarif,
+    &editor::Editor,
 ];
 
 pub fn form(name: &str) -> Option<&'static dyn ReportForm> {

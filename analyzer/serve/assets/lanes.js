@@ -32,6 +32,7 @@ class Lanes {
     this.run = null;
     this.data = null;
     this.rows = [];
+    this.curves = new Curves();
     this.history = [];
     this.listen();
   }
@@ -41,14 +42,18 @@ class Lanes {
     this.number = number;
     this.run = run;
     [this.first, this.last] = run.extent_ns;
-    if (isOther) { this.data = null; this.lay(); }
+    if (isOther) {
+      this.data = null;
+      this.curves.fetch(number, () => { if (this.run === run) { this.lay(); this.size(); this.fetch(); } });
+      this.lay();
+    }
     this.from = view.from ?? this.first;
     this.until = view.until ?? this.last;
     this.size();
     this.fetch();
   }
   hide() { this.run = null; this.data = null; this.abort?.abort(); }
-  // Gives rows their places: depths of a lane one below the other.
+  // Gives rows their places: depths of a lane one below the other, and curves below the lanes that they are about.
   lay() {
     let y = AXIS + 2;
     this.rows = [];
@@ -57,8 +62,9 @@ class Lanes {
       const of = this.run.lanes[lane];
       if (!of || of.depths.length === 0) continue;
       const depths = view.folded.includes(lane) ? 1 : of.depths.length;
-      for (let depth = 0; depth < depths; depth++) { this.rows.push({ lane, depth, y, name: of.name }); y += ROW; }
+      for (let depth = 0; depth < depths; depth++) { this.rows.push({ lane, depth, y, height: ROW, name: of.name }); y += ROW; }
       y += GAP;
+      for (const curve of this.curves.after(lane + 1)) { this.rows.push({ curve, depth: 0, y, height: CURVE_ROW, name: curve.name }); y += CURVE_ROW + GAP; }
     }
     this.height = y + 2;
     get('lanes-height').style.height = this.height + 'px';
@@ -99,7 +105,7 @@ class Lanes {
   // Lanes that are in sight, from the one that the box is scrolled to.
   inSight() {
     const [top, bottom] = [this.box.scrollTop, this.box.scrollTop + this.seen];
-    const rows = this.rows.filter(row => row.y + ROW >= top && row.y <= bottom);
+    const rows = this.rows.filter(row => !row.curve && row.y + ROW >= top && row.y <= bottom);
     return [...new Set(rows.map(row => row.lane))].slice(0, MOST_LANES);
   }
   fetch() {
@@ -131,9 +137,11 @@ class Lanes {
     const [spans, blocks] = [sum(row => row.spans.length), sum(row => row.merged.length)];
     const merged = sum(row => row.merged.reduce((all, block) => all + block[2], 0));
     const lanes = new Set(this.data.rows.map(row => row.lane)).size;
+    const curves = this.rows.filter(row => row.curve).length;
     const isCut = this.inSight().length >= MOST_LANES ? ' (the maximum shown at once)' : '';
     get('drawn').textContent = `${counted(lanes, 'lane')}${isCut}, ${counted(this.data.spans, 'interval')}: ${integer(spans)} one by one, `
-      + `${integer(merged)} shorter than ${duration(this.data.pixel_ns)} in ${counted(blocks, 'block')}.`;
+      + `${integer(merged)} shorter than ${duration(this.data.pixel_ns)} in ${counted(blocks, 'block')}.`
+      + (curves > 0 ? ` ${counted(curves, 'curve')}.` : '');
   }
   draw() {
     if (!this.run || this.isAsked) return;
@@ -142,7 +150,7 @@ class Lanes {
   }
   drawNow() {
     const style = getComputedStyle(document.documentElement);
-    const [ink, faint, line, page] = ['--ink', '--faint', '--line', '--page'].map(name => style.getPropertyValue(name).trim());
+    const [ink, faint, line, page, accent] = ['--ink', '--faint', '--line', '--page', '--accent'].map(name => style.getPropertyValue(name).trim());
     const pen = this.canvas.getContext('2d');
     const [width, height, gutter] = [this.width, this.seen, this.gutter];
     pen.setTransform(this.density, 0, 0, this.density, 0, 0);
@@ -160,7 +168,8 @@ class Lanes {
     for (const at of ticks) pen.fillRect(Math.round(this.x(at)), AXIS - 4, 1, height);
     for (const row of this.rows) {
       const y = row.y - scroll;
-      if (y < AXIS - ROW || y > height) continue;
+      if (y < AXIS - row.height || y > height) continue;
+      if (row.curve) { drawCurve(pen, row.curve, y, this, accent, ink); continue; }
       const data = this.data?.byRow.get(row.lane + ' ' + row.depth);
       if (data) this.drawRow(pen, data, y, ink);
     }
@@ -187,10 +196,10 @@ class Lanes {
       const y = row.y - scroll;
       if (row.depth > 0 || y > height) continue;
       if (y > AXIS + 4) { pen.fillStyle = line; pen.fillRect(0, y - 4, width, 1); }
-      if (y < AXIS - ROW / 2) continue;
+      if (y < AXIS - row.height / 2) continue;
       pen.fillStyle = ink;
       const mark = view.folded.includes(row.lane) ? '▸ ' : '';
-      pen.fillText(fitted(pen, mark + row.name, gutter - 10), 5, y + ROW / 2);
+      pen.fillText(fitted(pen, mark + row.name, gutter - 10), 5, y + row.height / 2);
     }
     get('range').textContent = `${show(this.from)} to ${show(this.until)} (${duration(this.until - this.from)})`;
     if (this.pointer) tip(this.words(this.pointer.x, this.pointer.y), this.pointer.clientX, this.pointer.clientY);
@@ -240,11 +249,11 @@ class Lanes {
     for (let at = Math.ceil(this.from / by) * by; at <= this.until && out.length < 60; at += by) out.push(at);
     return out;
   }
-  rowAt(y) { const top = y + this.box.scrollTop; return this.rows.find(row => top >= row.y && top < row.y + ROW); }
+  rowAt(y) { const top = y + this.box.scrollTop; return this.rows.find(row => top >= row.y && top < row.y + row.height); }
   // The interval or the block at a place, the nearest within a pixel.
   at(x, y) {
     const place = this.rowAt(y);
-    if (!place || x < this.gutter || y < AXIS - 4 || !this.data) return null;
+    if (!place || place.curve || x < this.gutter || y < AXIS - 4 || !this.data) return null;
     const row = this.data.byRow.get(place.lane + ' ' + place.depth);
     if (!row) return null;
     const near = (this.until - this.from) / (this.width - this.gutter);
@@ -256,7 +265,11 @@ class Lanes {
   }
   words(x, y) {
     const found = this.at(x, y);
-    if (!found) { const row = this.rowAt(y); return row && x < this.gutter ? row.name : null; }
+    if (!found) {
+      const row = this.rowAt(y);
+      if (row && x < this.gutter) return row.name;
+      return row?.curve && y >= AXIS - 4 ? curveWords(row.curve, this.time(x), this.last, this.shower()) : null;
+    }
     const label = number => this.data.labels[number].name;
     if (found.span) {
       const [start, dur, name] = found.span;
@@ -267,6 +280,7 @@ class Lanes {
   }
   click(x, y) {
     const row = this.rowAt(y);
+    if (row?.curve) return;
     if (row && x < this.gutter) {
       view.folded = view.folded.includes(row.lane) ? view.folded.filter(lane => lane !== row.lane) : [...view.folded, row.lane];
       this.again();

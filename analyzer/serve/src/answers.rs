@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancel;
 use crate::refusal::Refusal;
-use crate::timeline::{Head, LaneHead, WindowRequest, WindowView};
+use crate::timeline::{Curve, Head, LaneHead, WindowRequest, WindowView};
 
 /// Answers about runs. Calls come from several threads and may take long.
 pub trait Answers: Send + Sync + 'static {
@@ -13,6 +13,12 @@ pub trait Answers: Send + Sync + 'static {
     fn state(&self, after: Option<u64>) -> State;
 
     fn window(&self, run: usize, window: &WindowRequest) -> Result<WindowView, Refusal>;
+
+    /// Values over time, of the whole run.
+    ///
+    /// # Errors
+    /// There is no such run, or it is not read yet.
+    fn curves(&self, run: usize) -> Result<Vec<Curve>, Refusal>;
 
     /// Runs a query and returns its rows.
     ///

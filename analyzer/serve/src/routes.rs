@@ -30,6 +30,7 @@ pub(crate) fn routes(answers: Shared, access: Access) -> Router {
         .route("/{token}/page.js", get(script))
         .route("/{token}/state", get(state))
         .route("/{token}/window", get(window))
+        .route("/{token}/curves", get(curves))
         .route("/{token}/query", post(query))
         .route("/{token}/again", post(again))
         .route("/{token}/made", get(made))
@@ -119,6 +120,10 @@ async fn window(State(answers): State<Shared>, Query(of): Query<WindowQuery>) ->
         lanes,
     };
     json(on_blocking_thread(answers, move |answers| answers.window(of.run, &window)).await)
+}
+
+async fn curves(State(answers): State<Shared>, Query(of): Query<RunNumber>) -> Response {
+    json(on_blocking_thread(answers, move |answers| answers.curves(of.run)).await)
 }
 
 async fn query(State(answers): State<Shared>, body: Bytes) -> Response {

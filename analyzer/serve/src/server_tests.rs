@@ -3,7 +3,7 @@ use std::net::TcpStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use crate::timeline::{WindowRequest, WindowView};
+use crate::timeline::{Curve, WindowRequest, WindowView};
 use crate::{
     Answers, Cancel, Page, PageState, QueryRequest, QueryRows, Refusal, RunState, Server, State,
 };
@@ -34,6 +34,10 @@ impl Answers for Fake {
             ..WindowView::default()
         };
         Ok(view)
+    }
+
+    fn curves(&self, _run: usize) -> Result<Vec<Curve>, Refusal> {
+        Ok(Vec::new())
     }
 
     fn query(&self, asked: &QueryRequest, cancel: &Cancel) -> Result<QueryRows, Refusal> {

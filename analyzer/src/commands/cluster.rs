@@ -18,7 +18,7 @@ use crate::project::with_project;
 
 const CLUSTER: &str = "trueno-cluster";
 /// Arguments of a report that do not affect parts: the job and the cluster, outputs, and formatting.
-const NOT_OF_PARTS: [&str; 23] = [
+const NOT_OF_PARTS: [&str; 24] = [
     "run",
     "parts",
     "engine",
@@ -31,6 +31,7 @@ const NOT_OF_PARTS: [&str; 23] = [
     "pdf",
     "card",
     "sarif",
+    "editor",
     "csv",
     "csv_exact",
     "charts",

@@ -144,6 +144,7 @@ impl Outputs {
             ("--html", "html", &args.html),
             ("--card", "card", &args.card),
             ("--sarif", "sarif", &args.sarif),
+            ("--editor", "editor", &args.editor),
         ] {
             if let (Some(path), Some(form)) = (path, form(name)) {
                 let to = opened.write(flag, path)?;

@@ -10,13 +10,14 @@ use crate::cli::{Cli, ReportArgs};
 
 /// Flags that do not affect the analysis: form and output of the report. The run is listed because it is printed
 /// separately.
-const NOT_OF_ANALYSIS: [&str; 23] = [
+const NOT_OF_ANALYSIS: [&str; 24] = [
     "annotations",
     "card",
     "charts",
     "color",
     "csv",
     "csv_exact",
+    "editor",
     "fail_on",
     "findings",
     "format",

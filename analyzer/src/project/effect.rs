@@ -92,6 +92,7 @@ const REACHES: &[&str] = &[
     "charts",
     "csv",
     "dir",
+    "editor",
     "endpoint",
     "engine",
     "header",

@@ -16,6 +16,7 @@ use trueno_format::Error;
 use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
 
+use crate::revision::Worktree;
 use crate::{Failure, say, signals};
 
 /// In a command: the run directory to record to.
@@ -53,7 +54,16 @@ pub struct Args {
     /// Also write the comparison as one HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Both programs and their arguments
+    /// Compare one program at a git revision with the working tree
+    ///
+    /// The revision is checked out into a temporary worktree. The program runs in both, each in the folder that
+    /// corresponds to the working directory.
+    #[arg(long, value_name = "REVISION")]
+    git: Option<OsString>,
+    /// With --git: run this in both trees first, by `sh -c`, such as 'cargo build --release'
+    #[arg(long, value_name = "COMMAND", requires = "git")]
+    build: Option<OsString>,
+    /// Both programs and their arguments; with --git, the one program
     ///
     /// In each, `{}` stands for the run directory if the program records itself. A program without it is recorded as by
     /// `trueno-record run`.
@@ -66,25 +76,72 @@ struct Side {
     /// Beginning of the names of its runs.
     name: &'static str,
     command: Vec<OsString>,
+    /// Where it runs.
+    directory: PathBuf,
     runs: Vec<PathBuf>,
 }
 
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
-    let mut parts = args.commands.splitn(2, |part| part == "--");
-    let side = |name, command: Option<&[OsString]>| match command {
-        Some(command) if !command.is_empty() => Ok(Side {
-            name,
-            command: command.to_vec(),
-            runs: Vec::new(),
-        }),
-        _ => Err(Failure::NotStarted(
-            "two programs are needed, `-- BASE … -- RUN …`; nothing was started".to_owned(),
-        )),
+    let here = env::current_dir().map_err(|e| not_started(Path::new("."), "cannot be read", e))?;
+    let mut sides = match args.git {
+        // The directory of the base is that of its worktree, once there is one.
+        Some(_) => [
+            Side::new("base", &args.commands, &here),
+            Side::new("run", &args.commands, &here),
+        ],
+        None => two(&args.commands, &here)?,
     };
-    let mut sides = [side("base", parts.next())?, side("run", parts.next())?];
     make_room(args)?;
     signals::prepare();
+    let worktree = args.git.as_deref().map(Worktree::new).transpose()?;
+    if let Some(worktree) = &worktree {
+        sides[0].directory.clone_from(&worktree.directory);
+    }
+    let stopped = record_all(args, &mut sides)?;
+    drop(worktree);
+    if let Some(status) = stopped {
+        say(&format!(
+            "stopped; the runs so far are in {}",
+            args.output.display()
+        ));
+        return Ok(if status.success() {
+            STOPPED
+        } else {
+            signals::end_as(status)
+        });
+    }
+    if args.no_compare {
+        return Ok(0);
+    }
+    compare(args, &sides)
+}
+
+/// The programs before and after `--`.
+fn two(commands: &[OsString], directory: &Path) -> Result<[Side; 2], Failure> {
+    let mut parts = commands.splitn(2, |part| part == "--");
+    let mut side = |name| {
+        match parts.next() {
+        Some(command) if !command.is_empty() => Ok(Side::new(name, command, directory)),
+        _ => Err(Failure::NotStarted(
+            "two programs are needed, `-- BASE … -- RUN …`; nothing was started (hint: `--git REVISION -- PROGRAM …` \
+             compares one with a revision)"
+                .to_owned(),
+        )),
+    }
+    };
+    Ok([side("base")?, side("run")?])
+}
+
+/// Builds and records both. Returns the status of the program after which the user stopped it.
+fn record_all(args: &Args, sides: &mut [Side; 2]) -> Result<Option<ExitStatus>, Failure> {
+    for side in &*sides {
+        if let Some(build) = &args.build
+            && let Some(stopped) = side.build(args, build)?
+        {
+            return Ok(Some(stopped));
+        }
+    }
     let progress = ProgressBar::new(u64::from(2 * (args.warmup + args.runs)));
     if !std::io::stderr().is_terminal() {
         progress.set_draw_target(indicatif::ProgressDrawTarget::hidden());
@@ -107,15 +164,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
             let status = record(args, side, &name)?;
             if signals::was_asked_to_end() {
                 progress.abandon();
-                say(&format!(
-                    "stopped; the runs so far are in {}",
-                    args.output.display()
-                ));
-                return Ok(if status.success() {
-                    STOPPED
-                } else {
-                    signals::end_as(status)
-                });
+                return Ok(Some(status));
             }
             let path = finished(args, &name, status)?;
             if round < args.warmup {
@@ -127,10 +176,68 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         }
     }
     progress.finish_and_clear();
-    if args.no_compare {
-        return Ok(0);
+    Ok(None)
+}
+
+impl Side {
+    fn new(name: &'static str, command: &[OsString], directory: &Path) -> Self {
+        Self {
+            name,
+            command: command.to_vec(),
+            directory: directory.to_path_buf(),
+            runs: Vec::new(),
+        }
     }
-    compare(args, &sides)
+
+    /// Returns the status of the command if the user stopped it.
+    fn build(&self, args: &Args, build: &OsStr) -> Result<Option<ExitStatus>, Failure> {
+        let name = format!("{}-build", self.name);
+        say(&format!(
+            "building {} in {}",
+            self.name,
+            self.directory.display()
+        ));
+        let mut command = signals::command("sh");
+        command.arg("-c").arg(build);
+        let status = self.ended(args, &name, Path::new("sh"), command)?;
+        if signals::was_asked_to_end() {
+            return Ok(Some(status));
+        }
+        if !status.success() {
+            return Err(Failure::NotStarted(format!(
+                "{name}: the build failed ({status}); it printed {}",
+                log(args, &name).display()
+            )));
+        }
+        Ok(None)
+    }
+
+    /// Runs a command to its end; all that it prints goes to a file.
+    fn ended(
+        &self,
+        args: &Args,
+        name: &str,
+        program: &Path,
+        mut command: Command,
+    ) -> Result<ExitStatus, Failure> {
+        let log = log(args, name);
+        let file = File::create(&log).map_err(|e| not_started(&log, "cannot be written", e))?;
+        let copy = file
+            .try_clone()
+            .map_err(|e| not_started(&log, "cannot be written", e))?;
+        command
+            .current_dir(&self.directory)
+            .stdin(std::process::Stdio::null())
+            .stdout(file)
+            .stderr(copy);
+        let mut child = command
+            .spawn()
+            .map_err(|e| not_started(program, "cannot be started", e))?;
+        signals::child(child.id());
+        let ended = child.wait();
+        signals::child(0);
+        ended.map_err(|e| not_started(program, "cannot be waited for", e))
+    }
 }
 
 fn not_started(path: &Path, what: &str, error: std::io::Error) -> Failure {
@@ -167,9 +274,13 @@ fn make_room(args: &Args) -> Result<(), Failure> {
 
 /// Records one run; all that the program prints goes to a file beside it.
 fn record(args: &Args, side: &Side, name: &str) -> Result<ExitStatus, Failure> {
-    let path = args.output.join(format!("{name}.run"));
+    let mut path = args.output.join(format!("{name}.run"));
+    if args.git.is_some() {
+        // The program runs in another folder.
+        path = std::path::absolute(&path).map_err(|e| not_started(&path, "cannot be found", e))?;
+    }
     let records_itself = side.command.iter().any(|part| has_place(part));
-    let mut command = if records_itself {
+    let command = if records_itself {
         let mut parts = side.command.iter().map(|part| with_place(part, &path));
         let mut command = signals::command(parts.next().unwrap_or_default());
         command.args(parts);
@@ -186,23 +297,7 @@ fn record(args: &Args, side: &Side, name: &str) -> Result<ExitStatus, Failure> {
             .args(&side.command);
         command
     };
-    let log = log(args, name);
-    let file = File::create(&log).map_err(|e| not_started(&log, "cannot be written", e))?;
-    let copy = file
-        .try_clone()
-        .map_err(|e| not_started(&log, "cannot be written", e))?;
-    command
-        .stdin(std::process::Stdio::null())
-        .stdout(file)
-        .stderr(copy);
-    let program = Path::new(&side.command[0]);
-    let mut child = command
-        .spawn()
-        .map_err(|e| not_started(program, "cannot be started", e))?;
-    signals::child(child.id());
-    let ended = child.wait();
-    signals::child(0);
-    ended.map_err(|e| not_started(program, "cannot be waited for", e))
+    side.ended(args, name, Path::new(&side.command[0]), command)
 }
 
 fn log(args: &Args, name: &str) -> PathBuf {

@@ -16,7 +16,8 @@ Examples:
 pub(crate) const COMPARE: &str = "\
 Examples:
   trueno-record compare -- ./decode-old -- ./decode-new
-  trueno-record compare -n 20 --fail-on slower -- ./old {} -- ./new {}";
+  trueno-record compare -n 20 --fail-on slower -- ./old {} -- ./new {}
+  trueno-record compare --git HEAD~1 --build 'make' -- ./decode";
 
 pub(crate) const COLLECT: &str = "\
 Examples:

@@ -16,6 +16,7 @@ mod interposed;
 mod interrupted;
 mod libraries;
 mod peaks;
+mod revision;
 mod run;
 mod samples;
 mod signals;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use trueno_model::timeline::{Curve, Timeline};
+use trueno_model::timeline::{Curve, Row, Timeline};
 
 use super::read::ask;
 use crate::frame::{Rows, text_at};
@@ -34,14 +34,31 @@ type Change = (i64, f64);
 /// Unit and changes of a curve.
 type Series = (Option<String>, Vec<Change>);
 
-pub(super) fn add(
+/// Curves without their place: those of each device with the start of the names of its lanes, then counters. `spans` is the
+/// number of intervals of the run.
+///
+/// # Errors
+/// The engine could not read a table.
+pub fn curves(
     database: &Database,
     of_ranks: bool,
-    made: &mut Timeline,
-) -> Result<(), QueryError> {
-    if made.spans > MAX_SPANS {
-        return Ok(());
+    spans: u64,
+    (from_ns, until_ns): (i64, i64),
+) -> Result<Vec<(Option<String>, Curve)>, QueryError> {
+    if spans > MAX_SPANS {
+        return Ok(Vec::new());
     }
+    let curve = |name: String, (unit, changes): Series| {
+        let (changes, slice_ns) = thinned(changes, from_ns, until_ns);
+        Curve {
+            name,
+            unit,
+            after: 0,
+            slice_ns,
+            changes,
+        }
+    };
+    let mut out = Vec::new();
     let devices = operations(database)?;
     let mut order: Vec<u64> = devices.keys().copied().collect();
     order.sort_by_key(|device| (std::cmp::Reverse(devices[device].len()), *device));
@@ -50,40 +67,30 @@ pub(super) fn add(
     for device in order {
         let lane = Lane::Stream(device, None).name(&BTreeMap::new(), of_ranks);
         let lane = lane.trim_end_matches("/stream ?");
-        // Under the lanes of the device's streams.
-        let after = made.rows.iter().rposition(|row| {
-            row.lane
-                .strip_prefix(lane)
-                .is_some_and(|rest| rest.starts_with('/'))
-        });
-        for (name, (unit, changes)) in of_device(&devices[&device]) {
+        for (name, series) in of_device(&devices[&device]) {
             let name = format!("{lane} {name}");
-            let curve = curve(name, unit, changes, after.map(|at| at + 1), made);
-            made.curves.push(curve);
+            out.push((Some(format!("{lane}/")), curve(name, series)));
         }
     }
-    for (name, (unit, changes)) in counters(database)? {
-        let curve = curve(name, unit, changes, None, made);
+    let counters = counters(database)?.into_iter();
+    out.extend(counters.map(|(name, series)| (None, curve(name, series))));
+    Ok(out)
+}
+
+/// Adds curves under the lanes of their device's streams, and counters at the end.
+pub(super) fn add(
+    database: &Database,
+    of_ranks: bool,
+    made: &mut Timeline,
+) -> Result<(), QueryError> {
+    let window_ns = (made.from_ns, made.until_ns);
+    for (lanes, mut curve) in curves(database, of_ranks, made.spans, window_ns)? {
+        let is_of_device = |row: &Row| lanes.as_ref().is_some_and(|of| row.lane.starts_with(of));
+        let last = made.rows.iter().rposition(is_of_device);
+        curve.after = last.map_or(made.rows.len(), |at| at + 1);
         made.curves.push(curve);
     }
     Ok(())
-}
-
-fn curve(
-    name: String,
-    unit: Option<String>,
-    changes: Vec<Change>,
-    after: Option<usize>,
-    within: &Timeline,
-) -> Curve {
-    let (changes, slice_ns) = thinned(changes, within.from_ns, within.until_ns);
-    Curve {
-        name,
-        unit,
-        after: after.unwrap_or(within.rows.len()),
-        slice_ns,
-        changes,
-    }
 }
 
 fn operations(database: &Database) -> Result<BTreeMap<u64, Vec<Operation>>, QueryError> {

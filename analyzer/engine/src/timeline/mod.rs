@@ -20,6 +20,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use curves::curves;
 pub use intervals::{LaneIntervals, RunIntervals, intervals};
 pub use read::Interval;
 use trueno_model::timeline::Timeline;

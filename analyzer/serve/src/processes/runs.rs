@@ -13,7 +13,7 @@ use crate::answers::{
 };
 use crate::cancel::Cancel;
 use crate::refusal::Refusal;
-use crate::timeline::{Head, Timeline, WindowRequest, WindowView};
+use crate::timeline::{Curve, Head, Timeline, WindowRequest, WindowView};
 
 const MAX_QUERIES: usize = 2;
 /// Limit on cached pages. A new page replaces a finished comparison.
@@ -165,6 +165,12 @@ impl Runs {
         }
     }
 
+    fn timeline(&self, run: usize) -> Result<Arc<Timeline>, Refusal> {
+        let inner = self.known(&[run])?;
+        let timeline = inner.runs[run].timeline.clone();
+        timeline.ok_or_else(|| Refusal::NotYet("the run is not read yet".to_owned()))
+    }
+
     fn known(&self, runs: &[usize]) -> Result<MutexGuard<'_, Inner>, Refusal> {
         let inner = self.locked();
         match runs.iter().find(|run| **run >= inner.runs.len()) {
@@ -209,12 +215,11 @@ impl Answers for Runs {
     }
 
     fn window(&self, run: usize, window: &WindowRequest) -> Result<WindowView, Refusal> {
-        let timeline = {
-            let inner = self.known(&[run])?;
-            inner.runs[run].timeline.clone()
-        };
-        let not_yet = || Refusal::NotYet("the run is not read yet".to_owned());
-        timeline.ok_or_else(not_yet)?.window(window)
+        self.timeline(run)?.window(window)
+    }
+
+    fn curves(&self, run: usize) -> Result<Vec<Curve>, Refusal> {
+        Ok(self.timeline(run)?.curves().to_vec())
     }
 
     fn query(&self, asked: &QueryRequest, cancel: &Cancel) -> Result<QueryRows, Refusal> {

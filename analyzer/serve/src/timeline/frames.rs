@@ -5,14 +5,14 @@ use std::io::{self, BufReader, Read, Write};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::{Head, Label, LaneHead};
+use super::{Curve, Head, Label, LaneHead};
 
 /// Size limit of a frame, which may hold all names of a run.
 const MAX_BYTES: u32 = 1 << 30;
 const SPAN_BYTES: usize = 29;
 const SPANS: usize = 1 << 13;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Frame {
     Head(Head),
     Progress(u64),
@@ -21,6 +21,7 @@ pub enum Frame {
     Lane(LaneHead),
     /// Intervals of a lane, sorted by time within each depth.
     Spans(Vec<Span>),
+    Curves(Vec<Curve>),
     /// Intervals left out because they are nested too deeply.
     TooDeep(u64),
     End,
@@ -118,6 +119,11 @@ impl<W: Write> FrameWriter<W> {
         Ok(())
     }
 
+    pub fn curves(&mut self, curves: &[Curve]) -> io::Result<()> {
+        self.flush_spans()?;
+        self.json(b'C', &curves)
+    }
+
     /// Ends the frames. `too_deep` is the number of intervals left out.
     pub fn end(&mut self, too_deep: u64) -> io::Result<()> {
         self.flush_spans()?;
@@ -162,6 +168,7 @@ fn next(from: &mut impl Read, bytes: &mut Vec<u8>) -> Result<Option<Frame>, Fram
             }
             Frame::Spans(spans.iter().map(span).collect())
         }
+        b'C' => Frame::Curves(parsed(bytes)?),
         b'D' => Frame::TooDeep(number(bytes)?),
         b'E' => Frame::End,
         _ => return Err(FrameError::Broken("an unknown frame")),

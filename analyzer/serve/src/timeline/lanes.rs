@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::frames::{Frame, FrameError, frames};
 use super::row::Row;
-use super::{Head, Label, LaneHead};
+use super::{Curve, Head, Label, LaneHead};
 
 /// Limit on memory reserved in advance, because counts in a frame are not verified yet.
 const MAX_ROOM: u64 = 1 << 26;
@@ -21,6 +21,7 @@ pub struct Timeline {
     heads: Vec<LaneHead>,
     rows: Vec<Vec<Row>>,
     labels: Vec<Label>,
+    curves: Vec<Curve>,
     extent_ns: Option<(i64, i64)>,
     too_deep: u64,
 }
@@ -48,6 +49,13 @@ impl Timeline {
                     let room = |count: &u64| Row::with_capacity((*count).min(MAX_ROOM) as usize);
                     made.rows.push(head.depths.iter().map(room).collect());
                     made.heads.push(head);
+                }
+                Frame::Curves(curves) => {
+                    let is_whole = |of: &Curve| of.times_ns.len() == of.values.len();
+                    if !curves.iter().all(is_whole) {
+                        return Err(FrameError::Broken("a curve without values"));
+                    }
+                    made.curves = curves;
                 }
                 Frame::TooDeep(count) => made.too_deep = count,
                 Frame::Spans(spans) => {
@@ -91,6 +99,10 @@ impl Timeline {
 
     pub fn spans(&self) -> u64 {
         self.rows.iter().flatten().map(|row| row.len() as u64).sum()
+    }
+
+    pub fn curves(&self) -> &[Curve] {
+        &self.curves
     }
 
     pub fn too_deep(&self) -> u64 {

@@ -53,3 +53,19 @@ pub struct Label {
     /// Shortened for people; the same if it is short.
     pub shown: String,
 }
+
+/// A value over time, drawn as a step function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Curve {
+    pub name: String,
+    /// `None`: a count.
+    pub unit: Option<String>,
+    /// Number of lanes above it.
+    pub after: usize,
+    /// `None`: every change is there. Otherwise the value of a slice of this length is the highest in it.
+    pub slice_ns: Option<i64>,
+    /// Times in order.
+    pub times_ns: Vec<i64>,
+    /// The value from each time on.
+    pub values: Vec<f64>,
+}

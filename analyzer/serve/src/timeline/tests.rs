@@ -25,6 +25,7 @@ fn timeline(rows: &[Vec<(i64, i64)>]) -> Timeline {
         depths: rows.iter().map(|row| row.len() as u64).collect(),
     })
     .unwrap();
+    to.curves(&[curve()]).unwrap();
     let mut id = 0;
     for (depth, row) in rows.iter().enumerate() {
         let mut reached_ns = -50;
@@ -45,6 +46,35 @@ fn timeline(rows: &[Vec<(i64, i64)>]) -> Timeline {
     to.end(7).unwrap();
     drop(to);
     Timeline::read(bytes.as_slice(), |_| {}).unwrap()
+}
+
+fn curve() -> Curve {
+    Curve {
+        name: "gpu0 queued".into(),
+        after: 1,
+        times_ns: vec![-5, 9],
+        values: vec![1.0, 0.0],
+        ..Curve::default()
+    }
+}
+
+#[test]
+fn curves_pass_as_they_are_or_not_at_all() {
+    assert_eq!(timeline(&[]).curves(), [curve()]);
+    let mut bytes = Vec::new();
+    let mut to = FrameWriter::new(&mut bytes);
+    let short = Curve {
+        values: Vec::new(),
+        ..curve()
+    };
+    to.curves(&[short]).unwrap();
+    to.end(0).unwrap();
+    drop(to);
+    let read = Timeline::read(bytes.as_slice(), |_| {});
+    assert!(matches!(
+        read,
+        Err(FrameError::Broken("a curve without values"))
+    ));
 }
 
 fn spans(row: &[(i64, i64)]) -> Vec<(i64, i64)> {

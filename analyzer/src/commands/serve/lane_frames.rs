@@ -4,13 +4,14 @@ use std::io::{self, BufWriter};
 
 use trueno_display_names::DisplayNames;
 use trueno_engine::run::Run;
-use trueno_engine::timeline::{RunIntervals, intervals};
+use trueno_engine::timeline::{RunIntervals, curves, intervals};
 use trueno_host::plugin::OwnOutput;
 use trueno_model::RunFacts;
+use trueno_model::timeline;
 use trueno_model::units::{self, Unit};
 use trueno_model::width::printable;
 use trueno_model::{Cell, exit};
-use trueno_serve::timeline::{FrameWriter, Head, Label, LaneHead, Span};
+use trueno_serve::timeline::{Curve, FrameWriter, Head, Label, LaneHead, Span};
 
 use super::super::runs::Runs;
 use crate::cli::ServeLanesArgs;
@@ -31,8 +32,39 @@ pub(in super::super) fn lane_frames(args: &ServeLanesArgs, runs: &Runs<'_>) -> a
         }
     })?;
     told?;
+    let spans = found.lanes.iter().map(|lane| lane.intervals.len() as u64);
+    let window_ns = (0, run.facts().wall_ns.unwrap_or(0).max(last_ns(&found)));
+    let mut curves = curves(&database, of_ranks, spans.sum(), window_ns)?;
+    for (lanes, curve) in &mut curves {
+        let is_of_device = |name: &str| lanes.as_ref().is_some_and(|of| name.starts_with(of));
+        let last = found
+            .lanes
+            .iter()
+            .rposition(|lane| is_of_device(&lane.name));
+        curve.after = last.map_or(found.lanes.len(), |at| at + 1);
+    }
+    to.curves(&curves.iter().map(|(_, of)| frame(of)).collect::<Vec<_>>())?;
     write(&found, &mut to)?;
     Ok(exit::FINE)
+}
+
+fn last_ns(found: &RunIntervals) -> i64 {
+    let intervals = found.lanes.iter().flat_map(|lane| &lane.intervals);
+    intervals.map(|interval| interval.end_ns).max().unwrap_or(0)
+}
+
+fn frame(curve: &timeline::Curve) -> Curve {
+    Curve {
+        name: printable(&curve.name).into_owned(),
+        unit: curve
+            .unit
+            .as_deref()
+            .map(|unit| printable(unit).into_owned()),
+        after: curve.after,
+        slice_ns: curve.slice_ns,
+        times_ns: curve.changes.iter().map(|change| change.0).collect(),
+        values: curve.changes.iter().map(|change| change.1).collect(),
+    }
 }
 
 fn head(run: &Run) -> Head {
