@@ -7,8 +7,8 @@
 Without a run the example `decode` records one of 10 M rows, and one of 1 M beside it, into a folder for temporary
 files, and they are removed at the end. The unit is that of `report.py`: the CPU time of a `SELECT name, COUNT(*),
 SUM(dur_ns) FROM kernels GROUP BY name`, the least of five. Measured are the first screen of `tree` and of `tui` (from
-the start until it ends by `q`, pressed as soon as it has drawn), both with the critical path and without, `compare` of the run with
-itself, and exports. Printed are wall, CPU, the peak of memory, and CPU in units. Other work on the machine moves all of
+the start until it ends by `q`, pressed as soon as it has drawn), both with the critical path and without, a query of
+`timeline.spans`, `compare` of the run with itself, and exports. Printed are wall, CPU, the peak of memory, and CPU in units. Other work on the machine moves all of
 it; with several rounds (`--rounds`) the least and the most of each are printed at the end, and for what was measured on
 both runs the exponent by which CPU and memory grow from the smaller to the larger.
 """
@@ -27,7 +27,8 @@ import time
 
 from report import DECODE, PROGRAM, UNIT, measured
 
-SCREENS = [["tree"], ["tree", "--no-path"], ["tui"], ["tui", "--no-path"]]
+SCREENS = [["tree"], ["tree", "--path"], ["tree", "--no-path"], ["tui"], ["tui", "--no-path"]]
+SPANS = "SELECT lane, COUNT(*) AS n, SUM(self_ns) AS self_ns FROM timeline.spans GROUP BY lane"
 # Less than a screen, more than what sets a terminal up.
 SCREEN_BYTES = 500
 EXPORTS = ["chrome", "perfetto", "parquet"]
@@ -86,6 +87,7 @@ def table(run, whole, folder):
     for command in SCREENS:
         measure = in_terminal if command[0] == "tui" else measured
         row(" ".join(command), measure(PROGRAM, *command, run))
+    row("query of spans", measured(PROGRAM, "query", run, SPANS))
     if whole:
         row("compare", measured(PROGRAM, "compare", run, run))
         for form in EXPORTS:

@@ -30,6 +30,11 @@ pub struct TreeArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
+    /// Find the critical path of a run with more than 4 million rows too
+    ///
+    /// JSON has it always.
+    #[arg(long, conflicts_with = "no_path")]
+    pub path: bool,
     /// Levels shown, lanes first [default: as many as fit 200 rows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,

@@ -56,6 +56,7 @@ const SETTINGS: &[&str] = &[
     "operators",
     "options",
     "partial",
+    "path",
     "plugin-id",
     "port",
     "parallel",

@@ -3,19 +3,19 @@
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::Options;
-use crate::judge::{Reason, Verdict};
+use crate::judge::Verdict;
+use crate::outcome::{Outcome, Shown, WIDE};
 use crate::reference::Moved;
-use crate::rows::Side;
-use crate::tables::All;
+use crate::statistics::Statistics;
 
-pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
+pub fn findings(all: &Outcome<'_>, options: &Options) -> Vec<Finding> {
     let [subject, baseline] = all.sides.map(|side| side.len);
     if subject == 0 && baseline == 0 {
         let title = "neither run has checksums, so nothing was compared";
         let hint = "record tensors with Recorder::checksum";
         return vec![Finding::new("not_comparable", Severity::Error, title).suggestion(hint)];
     }
-    if !all.shares_anything() {
+    if !all.shares_any {
         let title = format!(
             "the runs share no tensor ({subject} in the run, {baseline} in the baseline), so nothing was compared"
         );
@@ -33,7 +33,10 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     .into_iter()
     .flatten()
     .collect();
-    let (equal, within) = (all.count(Verdict::Identical), all.count(Verdict::Within));
+    let (equal, within) = (
+        all.count_of(Verdict::Identical),
+        all.count_of(Verdict::Within),
+    );
     if found.is_empty() {
         let title = format!(
             "{}: {equal} bit for bit, {within} within tolerance",
@@ -45,11 +48,7 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         found.push(Finding::new("alike", Severity::Info, title));
     }
     found.extend(moved(all));
-    let moved = all
-        .judged
-        .iter()
-        .filter(|judged| judged.order_changed)
-        .count();
+    let moved = all.order_changed;
     if moved > 0 {
         let title = counted(
             moved,
@@ -58,11 +57,7 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         );
         found.push(Finding::new("order_changed", Severity::Info, title));
     }
-    let unclear = all
-        .judged
-        .iter()
-        .filter(|judged| judged.reason == Reason::OnlyBits)
-        .count();
+    let unclear = all.only_bits_differ;
     if unclear > 0 {
         let title = counted(
             unclear,
@@ -72,7 +67,7 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         let detail = "statistics cannot distinguish signs of zeros, NaN payloads, or elements that swapped places";
         found.push(Finding::new("only_bits_differ", Severity::Warning, title).detail(detail));
     }
-    let repeated = all.items.iter().filter(|item| item.repeated).count();
+    let repeated = all.repeated;
     if repeated > 0 {
         let title = format!(
             "{} name, layer, iteration and position with another of {} run",
@@ -82,25 +77,21 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
         let detail = "they are matched by the order of recording";
         found.push(Finding::new("keys_repeat", Severity::Info, title).detail(detail));
     }
-    let wide = all
-        .judged
-        .iter()
-        .filter(|judged| judged.verdict == Verdict::Within && judged.tolerance > 0.1);
-    let wide = wide.count();
+    let wide = all.wide;
     if wide > 0 {
         let title = counted(
             wide,
-            "tensor agrees only because of a tolerance above 0.1",
-            "tensors agree only because of a tolerance above 0.1",
+            &format!("tensor agrees only because of a tolerance above {WIDE}"),
+            &format!("tensors agree only because of a tolerance above {WIDE}"),
         );
         let hint = "set rtol, or record with a wider type";
         found.push(Finding::new("tolerance_wide", Severity::Warning, title).suggestion(hint));
     }
-    if all.items.len() > options.pair_rows {
+    if all.tensors > options.pair_rows {
         let title = format!(
             "table pairs lists {} of {}",
             options.pair_rows,
-            counted(all.items.len(), "tensor", "tensors")
+            counted(all.tensors, "tensor", "tensors")
         );
         found.push(
             Finding::new("pairs_cut", Severity::Info, title).detail("those that differ come first"),
@@ -109,9 +100,9 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     found
 }
 
-fn words(all: &All, at: usize) -> String {
-    let place = all.place(at);
-    let mut words = all.name(at).to_owned();
+fn words(all: &Outcome<'_>, shown: &Shown) -> String {
+    let place = shown.place;
+    let mut words = all.name(&shown.item).to_owned();
     for (what, number) in [
         ("layer", place.layer.map(|layer| layer.to_string())),
         (
@@ -127,30 +118,31 @@ fn words(all: &All, at: usize) -> String {
     words
 }
 
-fn diverged(all: &All) -> Option<Finding> {
-    let at = all.first(|judged| judged.verdict == Verdict::Diverged)?;
-    let judged = &all.judged[at];
+fn diverged(all: &Outcome<'_>) -> Option<Finding> {
+    let first = all.first_diverged.as_ref()?;
+    let judged = &first.judged;
     let apart = match judged.relative_error {
         Some(error) => format!(
             "relative error {error:.1e}, tolerance {:.1e}",
-            judged.tolerance
+            first.tolerance
         ),
         None => judged.reason.name().to_owned(),
     };
     let origin = judged.origin.name().unwrap_or("").replace('_', " ");
-    let count = all.count(Verdict::Diverged);
+    let count = all.count_of(Verdict::Diverged);
     let title = format!(
         "{count} of {} {}, first {} ({apart}; {origin})",
-        counted(all.items.len(), "tensor", "tensors"),
+        counted(all.tensors, "tensor", "tensors"),
         agreeing(count, "diverges", "diverge"),
-        words(all, at)
+        words(all, first)
     );
-    let (side, row) = all.row(at);
-    let kernels = side.kernels(row, all.texts);
+    let (side, row) = first.item.row();
+    let side = all.sides[side];
+    let kernels = side.kernels(row, first.place.layer, all.texts);
     let by = kernels
         .map(|kernels| format!("; its kernels: {kernels}"))
         .unwrap_or_default();
-    let right = match all.against(at).map(|against| against.moved) {
+    let right = match first.against.map(|against| against.moved) {
         None => "which side is right is not known",
         Some(Moved::Run) => "compared with the reference, the run moved",
         Some(Moved::Baseline) => "compared with the reference, the baseline moved",
@@ -166,29 +158,22 @@ fn diverged(all: &All) -> Option<Finding> {
 }
 
 /// Which side moved away from the reference. If no tensor is shared with it, the finding says so.
-fn moved(all: &All) -> Option<Finding> {
-    let (third, known) = all.third?;
+fn moved(all: &Outcome<'_>) -> Option<Finding> {
+    let (known, moved) = all.moved?;
     if known == 0 {
         let title = "the reference shares no tensor with the runs, so it was not used";
         return Some(Finding::new("no_reference", Severity::Warning, title));
     }
-    let diverged = all.count(Verdict::Diverged);
+    let diverged = all.count_of(Verdict::Diverged);
     if diverged == 0 {
         return None;
     }
-    let count = |moved| {
-        third
-            .iter()
-            .flatten()
-            .filter(|of| of.moved == moved)
-            .count()
-    };
-    let counts = Moved::ALL.map(|moved| (moved.name(), count(moved)));
+    let counts = Moved::ALL.map(|of| (of.name(), moved[of as usize]));
     let some = counts.iter().filter(|(_, count)| *count > 0);
     let some: Vec<String> = some
         .map(|(name, count)| format!("{name} {count}"))
         .collect();
-    let known = third.iter().flatten().count();
+    let known: usize = moved.iter().sum();
     let title = format!(
         "moved from the reference, of {}: {}{}",
         counted(diverged, "that diverges", "that diverge"),
@@ -204,69 +189,58 @@ fn moved(all: &All) -> Option<Finding> {
     Some(Finding::new("moved", Severity::Info, title))
 }
 
-fn non_finite(all: &All) -> Option<Finding> {
-    let at = all.first(|judged| judged.reason == Reason::NonFinite)?;
-    let count = all
-        .judged
-        .iter()
-        .filter(|judged| judged.reason == Reason::NonFinite)
-        .count();
-    let counts = [0, 1].map(|side| {
-        let row = all.on(at, side);
-        let of = |count: fn(&Side, usize) -> Option<u64>| count(all.sides[side], row?);
-        match (of(Side::nan_count), of(Side::inf_count)) {
+fn non_finite(all: &Outcome<'_>) -> Option<Finding> {
+    let first = all.first_non_finite.as_ref()?;
+    let count = all.non_finite;
+    let counts = first
+        .statistics
+        .map(|of: Statistics| match (of.nan_count, of.inf_count) {
             (None, None) => "not counted".to_owned(),
             (Some(nan), Some(inf)) => format!("{nan} NaN and {inf} infinite"),
             (Some(nan), None) => format!("{nan} NaN"),
             (None, Some(inf)) => format!("{inf} infinite"),
-        }
-    });
+        });
     let title = format!(
         "the number of NaN or infinite elements differs in {}, first {}: {} in the run, {} in the baseline",
         counted(count, "tensor", "tensors"),
-        words(all, at),
+        words(all, first),
         counts[0],
         counts[1]
     );
     Some(Finding::new("non_finite", Severity::Error, title))
 }
 
-fn other_form(all: &All) -> Option<Finding> {
-    let at = all.first(|judged| judged.verdict == Verdict::NotComparable)?;
-    let count = all.count(Verdict::NotComparable);
-    let what = all.judged[at].reason.name();
+fn other_form(all: &Outcome<'_>) -> Option<Finding> {
+    let first = all.first_other_form.as_ref()?;
+    let count = all.count_of(Verdict::NotComparable);
+    let what = first.judged.reason.name();
     let title = format!(
         "{} a different dtype or shape, first {} ({what})",
         counted(count, "tensor has", "tensors have"),
-        words(all, at)
+        words(all, first)
     );
     Some(Finding::new("other_form", Severity::Warning, title))
 }
 
-fn alone(all: &All) -> Option<Finding> {
-    let at = all.first(|judged| judged.verdict == Verdict::OnlyInOne)?;
-    let mut counts = [0u64; 2];
-    for (item, judged) in all.items.iter().zip(all.judged) {
-        if judged.verdict == Verdict::OnlyInOne {
-            counts[usize::from(item.rows[0] == crate::rows::NONE)] += 1;
-        }
-    }
+fn alone(all: &Outcome<'_>) -> Option<Finding> {
+    let first = all.first_only_in_one.as_ref()?;
+    let counts = all.only_in;
     let title = format!(
         "{} in the run only, {} in the baseline only, first {}",
         counted(counts[0], "tensor is", "tensors are"),
         counts[1],
-        words(all, at)
+        words(all, first)
     );
     Some(Finding::new("only_in_one", Severity::Warning, title))
 }
 
-fn duplicated(all: &All) -> Option<Finding> {
-    let at = all.first(|judged| judged.verdict == Verdict::Duplicated)?;
-    let count = all.count(Verdict::Duplicated);
+fn duplicated(all: &Outcome<'_>) -> Option<Finding> {
+    let first = all.first_duplicated.as_ref()?;
+    let count = all.count_of(Verdict::Duplicated);
     let title = format!(
         "{} recorded more often than on the other side, first {}",
         counted(count, "tensor was", "tensors were"),
-        words(all, at)
+        words(all, first)
     );
     Some(Finding::new("duplicated", Severity::Warning, title))
 }

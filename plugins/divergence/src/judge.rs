@@ -3,10 +3,11 @@
 use trueno_analysis::interner::Texts;
 
 use crate::align::Item;
-use crate::order::Groups;
+use crate::order::Place;
 use crate::origin::Origin;
 use crate::rows::{NONE, Side};
 use crate::samples;
+use crate::statistics::Statistics;
 use crate::tolerance::{Rule, Tolerance, longest};
 use trueno_analysis::hash::FastMap;
 
@@ -43,6 +44,11 @@ impl Verdict {
             Self::Duplicated => "duplicated",
             Self::OnlyInOne => "only_in_one",
         }
+    }
+
+    /// The tensors agree.
+    pub const fn is_alike(self) -> bool {
+        matches!(self, Self::Identical | Self::Within)
     }
 }
 
@@ -92,7 +98,6 @@ pub struct Judged {
     pub reason: Reason,
     /// Lower bound of the relative error; `None` if the pair is not comparable or not finite.
     pub relative_error: Option<f64>,
-    pub tolerance: f64,
     /// Operations per element, accumulated over the iteration.
     pub steps: u64,
     /// Tensors stored, accumulated over the iteration.
@@ -102,141 +107,232 @@ pub struct Judged {
     pub order_changed: bool,
 }
 
-pub fn judge(
-    sides: [&Side; 2],
-    groups: &Groups,
-    items: &[Item],
-    tolerance: &Tolerance,
-    rules: &[Rule],
-    texts: &Texts,
-) -> Vec<Judged> {
-    let longest: Vec<u64> = texts.all().iter().map(|text| longest(text)).collect();
-    // By rank: the iteration (or position, where there is none), operations and tensors so far.
-    let mut so_far: FastMap<u16, (Option<u64>, u64, u64)> = FastMap::default();
-    let mut judged = Vec::with_capacity(items.len());
-    for item in items {
-        let place = &groups.places[item.group as usize];
+/// Judges the items of two runs one after the other, in data-flow order.
+pub struct Judge<'a> {
+    sides: [&'a Side; 2],
+    tolerance: &'a Tolerance,
+    /// By text: the tolerance by name.
+    rules: &'a [Rule],
+    /// By text: the longest dimension, if it is a shape.
+    longest: Vec<u64>,
+    texts: &'a Texts,
+    /// The rank of the item before, and its sums.
+    current: (u16, SoFar),
+    /// Sums of each rank but the current one.
+    so_far: FastMap<u16, SoFar>,
+    computed: Computed,
+}
+
+#[derive(Clone, Copy, Default)]
+struct SoFar {
+    /// The iteration, or the position where there is none.
+    turn: Option<u64>,
+    steps: u64,
+    stores: u64,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(
+        sides: [&'a Side; 2],
+        tolerance: &'a Tolerance,
+        rules: &'a [Rule],
+        texts: &'a Texts,
+    ) -> Self {
+        Self {
+            sides,
+            tolerance,
+            rules,
+            longest: texts.all().iter().map(|text| longest(text)).collect(),
+            texts,
+            current: Default::default(),
+            so_far: FastMap::default(),
+            computed: Computed::default(),
+        }
+    }
+
+    /// The tolerance by name of an item.
+    pub fn rule(&self, item: &Item) -> Rule {
+        let name = item.tensor(self.sides).name;
+        self.rules.get(name as usize).copied().flatten()
+    }
+
+    /// The relative tolerance of a pair; 0 of what has no partner.
+    pub fn tolerance(&mut self, item: &Item, judged: &Judged) -> f64 {
+        if item.rows.contains(&NONE) {
+            return 0.0;
+        }
+        let key = (
+            self.rule(item),
+            self.sides[0].tensor(item.rows[0] as usize).dtype,
+            judged.steps,
+            judged.stores,
+        );
+        let (tolerance, texts) = (self.tolerance, self.texts);
+        self.computed.get(key, |(rule, dtype, steps, stores)| {
+            tolerance.relative(rule, texts.get(dtype).unwrap_or(""), steps, stores)
+        })
+    }
+
+    /// The next item. `statistics` are those of both sides.
+    pub fn judge(&mut self, place: &Place, item: &Item, statistics: &[Statistics; 2]) -> Judged {
         let turn = place.iteration.or(place.position);
-        let (of, steps, stores) = so_far.entry(place.rank).or_default();
-        if *of != turn {
-            (*of, *steps, *stores) = (turn, 0, 0);
-        }
         // Without iterations and positions, later occurrences are other tokens, not longer ways.
-        if item.occurrence == 0 {
-            *steps = steps.saturating_add(own_steps(sides, item, &longest));
-            *stores += 1;
-        }
-        let side = usize::from(item.rows[0] == NONE);
-        let name = sides[side].name[item.rows[side] as usize];
-        let rule = rules.get(name as usize).copied().flatten();
-        let mut one = pair(sides, item, (tolerance, rule), texts, (*steps, *stores));
-        (one.steps, one.stores) = (*steps, *stores);
-        judged.push(one);
-    }
-    judged
-}
-
-fn own_steps(sides: [&Side; 2], item: &Item, longest: &[u64]) -> u64 {
-    let there = |side: &usize| item.rows[*side] != NONE;
-    let declared = |side: usize| sides[side].steps[item.rows[side] as usize];
-    let most = (0..2).filter(there).map(declared).max().unwrap_or(0);
-    if most > 0 {
-        return most;
-    }
-    let shape = |side: usize| sides[side].shape[item.rows[side] as usize];
-    let of = |side| longest.get(shape(side) as usize).copied().unwrap_or(1);
-    (0..2).filter(there).map(of).max().unwrap_or(1)
-}
-
-fn pair(
-    sides: [&Side; 2],
-    item: &Item,
-    (tolerance, rule): (&Tolerance, Rule),
-    texts: &Texts,
-    (steps, stores): (u64, u64),
-) -> Judged {
-    let mut judged = Judged {
-        verdict: Verdict::Identical,
-        reason: Reason::Bits,
-        relative_error: None,
-        tolerance: 0.0,
-        steps,
-        stores,
-        origin: Origin::None,
-        order_changed: false,
-    };
-    let [a, b] = item.rows.map(|row| row as usize);
-    if item.rows.contains(&NONE) {
-        let place_says = [a, b].iter().zip(sides).any(|(row, side)| {
-            *row != NONE as usize
-                && (side.iteration.get(*row).is_some() || side.position.get(*row).is_some())
-        });
-        judged.reason = Reason::Alone;
-        judged.verdict = if item.shared && place_says {
-            Verdict::Duplicated
-        } else {
-            Verdict::OnlyInOne
+        let own_steps = match item.occurrence {
+            0 => Some(self.own_steps(item)),
+            _ => None,
         };
-        return judged;
+        let (current, so_far) = &mut self.current;
+        if *current != place.rank {
+            self.so_far.insert(*current, *so_far);
+            let known = self.so_far.get(&place.rank).copied();
+            (*current, *so_far) = (place.rank, known.unwrap_or_default());
+        }
+        if so_far.turn != turn {
+            *so_far = SoFar {
+                turn,
+                ..SoFar::default()
+            };
+        }
+        if let Some(own_steps) = own_steps {
+            so_far.steps = so_far.steps.saturating_add(own_steps);
+            so_far.stores += 1;
+        }
+        let mut judged = Judged {
+            verdict: Verdict::Identical,
+            reason: Reason::Bits,
+            relative_error: None,
+            steps: so_far.steps,
+            stores: so_far.stores,
+            origin: Origin::None,
+            order_changed: false,
+        };
+        let [a, b] = item.rows.map(|row| row as usize);
+        if item.rows.contains(&NONE) {
+            let place_says = place.iteration.is_some() || place.position.is_some();
+            judged.reason = Reason::Alone;
+            judged.verdict = if item.shared && place_says {
+                Verdict::Duplicated
+            } else {
+                Verdict::OnlyInOne
+            };
+            return judged;
+        }
+        let [x, y] = self.sides;
+        let (of_x, of_y) = (x.tensor(a), y.tensor(b));
+        if of_x.dtype != of_y.dtype {
+            (judged.verdict, judged.reason) = (Verdict::NotComparable, Reason::Dtype);
+        } else if of_x.shape != of_y.shape || of_x.elements != of_y.elements {
+            (judged.verdict, judged.reason) = (Verdict::NotComparable, Reason::Shape);
+        } else if x.hash[a] == y.hash[b] {
+            judged.relative_error = Some(0.0);
+        } else {
+            let tolerance = self.tolerance(item, &judged);
+            let absolute = self.tolerance.absolute(self.rule(item));
+            let values = [
+                Values::of(x, a, &statistics[0]),
+                Values::of(y, b, &statistics[1]),
+            ];
+            (judged.verdict, judged.reason, judged.relative_error) =
+                differ(values, tolerance, absolute);
+        }
+        judged
     }
-    let [x, y] = sides;
-    let dtype = texts.get(x.dtype[a]).unwrap_or("");
-    judged.tolerance = tolerance.relative(rule, dtype, steps, stores);
-    if x.dtype[a] != y.dtype[b] {
-        (judged.verdict, judged.reason) = (Verdict::NotComparable, Reason::Dtype);
-    } else if x.shape[a] != y.shape[b] || x.elements[a] != y.elements[b] {
-        (judged.verdict, judged.reason) = (Verdict::NotComparable, Reason::Shape);
-    } else if x.hash[a] == y.hash[b] {
-        judged.relative_error = Some(0.0);
-    } else {
-        (judged.verdict, judged.reason, judged.relative_error) =
-            differ([x, y], [a, b], judged.tolerance, tolerance.absolute(rule));
+
+    fn own_steps(&self, item: &Item) -> u64 {
+        let tensors = [0, 1].map(|side| {
+            let row = Some(item.rows[side]).filter(|row| *row != NONE)?;
+            Some(self.sides[side].tensor(row as usize))
+        });
+        let tensors = || tensors.into_iter().flatten();
+        let declared = tensors().map(|tensor| tensor.steps).max().unwrap_or(0);
+        if declared > 0 {
+            return declared;
+        }
+        let longest = |shape: u32| self.longest.get(shape as usize).copied().unwrap_or(1);
+        tensors()
+            .map(|tensor| longest(tensor.shape))
+            .max()
+            .unwrap_or(1)
     }
-    judged
+}
+
+type ComputedKey = (Rule, u32, u64, u64);
+
+/// Tolerances computed before: those of one iteration are those of the next.
+#[derive(Default)]
+struct Computed {
+    last: Option<(ComputedKey, f64)>,
+    all: FastMap<ComputedKey, f64>,
+}
+
+impl Computed {
+    const MAX: usize = 1 << 14;
+
+    fn get(&mut self, key: ComputedKey, compute: impl FnOnce(ComputedKey) -> f64) -> f64 {
+        if let Some((last, computed)) = self.last
+            && last == key
+        {
+            return computed;
+        }
+        if self.all.len() >= Self::MAX {
+            self.all.clear();
+        }
+        let computed = *self.all.entry(key).or_insert_with(|| compute(key));
+        self.last = Some((key, computed));
+        computed
+    }
+}
+
+/// What was recorded of the values of one tensor.
+#[derive(Clone, Copy)]
+pub struct Values<'a> {
+    elements: u64,
+    statistics: &'a Statistics,
+    samples: &'a [f64],
+}
+
+impl<'a> Values<'a> {
+    pub fn of(side: &'a Side, row: usize, statistics: &'a Statistics) -> Self {
+        Self {
+            elements: side.tensor(row).elements,
+            statistics,
+            samples: side.samples(row),
+        }
+    }
 }
 
 /// Compares two tensors of one shape with different bits; their types may differ.
-pub fn differ(
-    [x, y]: [&Side; 2],
-    [a, b]: [usize; 2],
-    rtol: f64,
-    atol: f64,
-) -> (Verdict, Reason, Option<f64>) {
-    let counts = |side: &Side, row| (side.nan_count(row), side.inf_count(row));
-    let (nan, inf) = counts(x, a);
-    if counts(x, a) != counts(y, b) {
+pub fn differ([x, y]: [Values<'_>; 2], rtol: f64, atol: f64) -> (Verdict, Reason, Option<f64>) {
+    let (a, b) = (x.statistics, y.statistics);
+    let (nan, inf) = (a.nan_count, a.inf_count);
+    if (nan, inf) != (b.nan_count, b.inf_count) {
         return (Verdict::Diverged, Reason::NonFinite, None);
     }
     let odd = nan.unwrap_or(0) + inf.unwrap_or(0);
-    if nan.is_some() && odd >= x.elements[a] {
+    if nan.is_some() && odd >= x.elements {
         return (Verdict::Within, Reason::NoneFinite, None);
     }
-    let finite = ((x.elements[a] - odd.min(x.elements[a])).max(1)) as f64;
+    let finite = ((x.elements - odd.min(x.elements)).max(1)) as f64;
     let larger = |p: Option<f64>, q: Option<f64>| match (p, q) {
         (Some(p), Some(q)) => Some(p.abs().max(q.abs())),
         _ => None,
     };
-    let l2 = larger(x.l2(a), y.l2(b));
-    let absmax = larger(x.absmax(a), y.absmax(b));
+    let l2 = larger(a.l2, b.l2);
+    let absmax = larger(a.absmax, b.absmax);
+    let root = finite.sqrt();
     // Statistic, both values, what its difference is relative to, and its share of `atol`: by the
     // triangle inequality each is at most the error of the whole tensor in the same norm.
     let measures = [
-        (Reason::L2, x.l2(a), y.l2(b), l2, finite.sqrt()),
-        (
-            Reason::Mean,
-            x.mean(a),
-            y.mean(b),
-            l2.map(|l2| l2 / finite.sqrt()),
-            1.0,
-        ),
-        (Reason::Absmax, x.absmax(a), y.absmax(b), absmax, 1.0),
-        (Reason::Min, x.min(a), y.min(b), absmax, 1.0),
-        (Reason::Max, x.max(a), y.max(b), absmax, 1.0),
+        (Reason::L2, a.l2, b.l2, l2, root),
+        (Reason::Mean, a.mean, b.mean, l2.map(|l2| l2 / root), 1.0),
+        (Reason::Absmax, a.absmax, b.absmax, absmax, 1.0),
+        (Reason::Min, a.min, b.min, absmax, 1.0),
+        (Reason::Max, a.max, b.max, absmax, 1.0),
     ];
     let mut worst: Option<(f64, Reason)> = None;
     let mut beyond = false;
     // Elements by themselves: their difference is at most that of the tensor in the largest norm.
-    if let (Some(apart), Some(scale)) = (samples::apart(x.samples(a), y.samples(b)), absmax) {
+    if let (Some(apart), Some(scale)) = (samples::apart(x.samples, y.samples), absmax) {
         beyond |= apart > rtol * scale + atol;
         let relative = if apart == 0.0 { 0.0 } else { apart / scale };
         worst = Some((relative, Reason::Samples));

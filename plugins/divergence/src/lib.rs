@@ -15,8 +15,10 @@ pub mod first;
 pub mod growth;
 pub mod inputs;
 pub mod judge;
+pub mod narrow;
 pub mod order;
 pub mod origin;
+pub mod outcome;
 pub mod reference;
 pub mod rows;
 pub mod samples;
@@ -29,6 +31,11 @@ pub mod tolerance;
 use serde::Deserialize;
 use trueno_analysis::interner::Texts;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
+
+use crate::outcome::{Comparison, Outcome, Survey};
+use crate::reference::Reference;
+use crate::rows::{Context, Numbers, Side};
+use crate::statistics::Reader;
 
 pub struct Divergence;
 
@@ -67,56 +74,58 @@ impl Plugin for Divergence {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let scale = tolerance::Tolerance::new(&options)?;
         let mut texts = Texts::default();
-        let mut subject = rows::Side::load(run, &inputs::SUBJECT, &mut texts)?;
-        let mut baseline = rows::Side::load(run, &inputs::BASELINE, &mut texts)?;
-        let mut reference = rows::Side::load(run, &inputs::REFERENCE, &mut texts)?;
+        let (subject, baseline, reference) =
+            (&inputs::SUBJECT, &inputs::BASELINE, &inputs::REFERENCE);
+        let of_subject = Context::load(run, subject, &mut texts)?;
+        let of_baseline = Context::load(run, baseline, &mut texts)?;
+        let of_reference = Context::load(run, reference, &mut texts)?;
+        let mut numbers = Numbers::default();
+        let mut subject = Side::load(run, subject, of_subject, &mut numbers)?;
+        let mut baseline = Side::load(run, baseline, of_baseline, &mut numbers)?;
+        let mut reference = Side::load(run, reference, of_reference, &mut numbers)?;
+        let places = numbers.places.into_all();
         let rules = scale.rules(texts.all());
-        let mut groups = order::Groups::new([&subject, &baseline]);
+        let of_subject = order::Rows::new(&mut subject, places.len());
+        let of_baseline = order::Rows::new(&mut baseline, places.len());
+        let of_reference = order::Rows::new(&mut reference, places.len());
         run.check_cancelled()?;
-        let mut items = align::align([&subject, &baseline], &groups);
-        groups.put_in_order([&subject, &baseline], &mut items);
-        run.check_cancelled()?;
-        let needed = statistics::needed([&subject, &baseline], &items, options.pair_rows);
-        let all = vec![true; reference.len];
-        for (side, names, needed) in [
-            (&mut subject, &inputs::SUBJECT, &needed[0]),
-            (&mut baseline, &inputs::BASELINE, &needed[1]),
-            (&mut reference, &inputs::REFERENCE, &all),
-        ] {
-            side.statistics = statistics::Statistics::load(run, names, side, needed)?;
-        }
-        drop((needed, all));
-        let sides = [&subject, &baseline];
-        let mut judged = judge::judge(sides, &groups, &items, &scale, &rules, &texts);
-        origin::origins([&subject, &baseline], &groups, &items, &mut judged);
-        sequence::order_changed([&subject, &baseline], &items, &mut judged);
-        run.check_cancelled()?;
-        let third = reference
-            .is_given
-            .then(|| reference::against(sides, &reference, &items, &judged, (&scale, &rules)));
-
-        let all = tables::All {
+        let (sides, rows) = ([&subject, &baseline], [&of_subject, &of_baseline]);
+        let flow = order::Flow::new(sides, rows, &places);
+        let comparison = Comparison {
             sides,
-            third: third
-                .as_ref()
-                .map(|(third, known)| (third.as_slice(), *known)),
+            flow: &flow,
             scale: &scale,
-            rules: &rules,
-            groups: &groups,
-            items: &items,
-            judged: &judged,
             texts: &texts,
+            listed: options.pair_rows,
         };
-        let growth = growth::growth(&all);
+        let survey = Survey::new(&comparison, || run.check_cancelled())?;
+        let [of_run, of_base] = &survey.needed;
+        let statistics = [
+            Reader::new(run, &inputs::SUBJECT, &subject, of_run)?,
+            Reader::new(run, &inputs::BASELINE, &baseline, of_base)?,
+        ];
+        let all_rows = narrow::Bits::all(reference.len);
+        let third = if reference.is_given {
+            let statistics = Reader::new(run, &inputs::REFERENCE, &reference, &all_rows)?;
+            let own = (&reference, &of_reference);
+            let statistics = statistics.kept();
+            Some(Reference::new(sides, rows, own, places.len(), statistics))
+        } else {
+            None
+        };
+        let judge = judge::Judge::new(sides, &scale, &rules, &texts);
+        let all = Outcome::new(&comparison, &survey, judge, statistics, third, || {
+            run.check_cancelled()
+        })?;
         run.emit(tables::summary(&all))?;
         run.emit(first::table(&all))?;
-        run.emit(growth::table(&growth))?;
-        run.emit(tables::only_in_one(&all, options.pair_rows))?;
-        run.emit(tables::pairs(&all, options.pair_rows))?;
+        run.emit(growth::table(&all.growth))?;
+        run.emit(tables::only_in_one(&all))?;
+        run.emit(tables::pairs(&all))?;
         for finding in findings::findings(&all, &options) {
             run.finding(finding)?;
         }
-        if !growth.is_empty() {
+        if !all.growth.is_empty() {
             run.chart(
                 Chart::line(
                     "Growth of the relative error",

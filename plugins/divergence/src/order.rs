@@ -4,9 +4,10 @@
 //! recorded before the first of them, as an embedding is, and else after them, as a head over the
 //! vocabulary is. Ranks work side by side: the rank comes last.
 
-use crate::align::Item;
-use crate::rows::{NONE, Side};
 use trueno_analysis::hash::FastMap;
+
+use crate::align::{Aligner, Item};
+use crate::rows::{NONE, Side};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
@@ -16,134 +17,198 @@ pub struct Place {
     pub layer: Option<i64>,
 }
 
-type Outside = (u16, Option<u64>, Option<u64>);
-
-pub struct Groups {
-    /// Unsorted until [`put_in_order`](Groups::put_in_order), then in data-flow order.
-    pub places: Vec<Place>,
-    rows: [Vec<u32>; 2],
-    /// By side: where the rows of each group begin, with one more entry at the end.
-    starts: [Vec<u32>; 2],
-    /// By side and level (iteration, position, layer): when the first row with a number at that level was
-    /// recorded.
-    first: [[FastMap<Outside, i64>; 3]; 2],
+/// Places in the order in which the first row of each was read.
+#[derive(Default)]
+pub struct Places {
+    all: Vec<Place>,
+    numbers: FastMap<Place, u32>,
+    last: u32,
 }
 
-impl Groups {
-    pub fn new(sides: [&Side; 2]) -> Self {
-        let mut numbers: FastMap<Place, u32> = FastMap::default();
-        let mut places = Vec::new();
-        let mut first: [[FastMap<Outside, i64>; 3]; 2] = Default::default();
-        let group_of = [0, 1].map(|number| {
-            let side = sides[number];
-            let mut last: Option<(Place, u32)> = None;
-            let mut begins: Vec<i64> = Vec::new();
-            let mut group_of = Vec::with_capacity(side.len);
-            for row in 0..side.len {
-                let place = place(side, row);
-                let group = match last {
-                    Some((same, group)) if same == place => group,
-                    _ => *numbers.entry(place).or_insert_with(|| {
-                        places.push(place);
-                        places.len() as u32 - 1
-                    }),
-                };
-                last = Some((place, group));
-                begins.resize(places.len().max(begins.len()), i64::MAX);
-                let begin = &mut begins[group as usize];
-                *begin = (*begin).min(side.time_ns[row]);
-                group_of.push(group);
+impl Places {
+    /// The number of a place. Most rows are of the same place as the row before, or of the next.
+    #[inline]
+    pub fn number(&mut self, place: Place) -> u32 {
+        for number in [self.last, self.last.wrapping_add(1)] {
+            if self.all.get(number as usize) == Some(&place) {
+                self.last = number;
+                return number;
             }
-            let present = places
-                .iter()
-                .zip(begins)
-                .filter(|(_, begin)| *begin < i64::MAX);
-            for (place, begin) in present {
-                let numbered = [
-                    place.iteration.is_some(),
-                    place.position.is_some(),
-                    place.layer.is_some(),
-                ];
-                for ((map, outside), numbered) in
-                    first[number].iter_mut().zip(place.outside()).zip(numbered)
-                {
-                    if numbered {
-                        let since = map.entry(outside).or_insert(i64::MAX);
-                        *since = (*since).min(begin);
-                    }
-                }
-            }
-            group_of
-        });
-        let [a, b] = [0, 1].map(|side| sorted(sides[side], &group_of[side], places.len()));
-        Self {
-            places,
-            rows: [a.0, b.0],
-            starts: [a.1, b.1],
-            first,
         }
+        let next = self.all.len() as u32;
+        self.last = *self.numbers.entry(place).or_insert(next);
+        if self.last == next {
+            self.all.push(place);
+        }
+        self.last
     }
 
-    pub fn rows(&self, side: usize, group: usize) -> &[u32] {
-        let starts = &self.starts[side];
-        &self.rows[side][starts[group] as usize..starts[group + 1] as usize]
+    pub fn into_all(self) -> Vec<Place> {
+        self.all
     }
+}
 
-    /// Sorts items, which come group by group, and places into data-flow order.
-    pub fn put_in_order(&mut self, sides: [&Side; 2], items: &mut Vec<Item>) {
-        let late: Vec<u8> = items.iter().map(|item| self.late(sides, item)).collect();
-        // Which of its eight forms of a group occur; each becomes a place of its own.
-        let mut forms = vec![0u8; self.places.len()];
-        for (item, late) in items.iter().zip(&late) {
-            forms[item.group as usize] |= 1 << late;
+/// The rows of one run, place by place.
+pub struct Rows {
+    /// Where the rows of each place begin, with one more entry at the end.
+    starts: Vec<u32>,
+    /// `None`: they are stored in this order.
+    rows: Option<Vec<u32>>,
+}
+
+type Outside = (u16, Option<u64>, Option<u64>);
+
+/// By level (iteration, position, layer): when the first row with a number at that level was recorded.
+type Firsts = [FastMap<Outside, i64>; 3];
+
+impl Rows {
+    /// The rows by (place, time). Rows with equal times get an order that does not depend on the table's.
+    pub fn new(side: &mut Side, places: usize) -> Self {
+        let place_of = std::mem::take(&mut side.place);
+        let side = &*side;
+        let mut starts = vec![0u32; places + 1];
+        let mut is_stored_so = true;
+        let mut last = 0;
+        for place in place_of.iter() {
+            starts[place as usize + 1] += 1;
+            is_stored_so &= last <= place;
+            last = place;
         }
-        let mut bases = Vec::with_capacity(forms.len());
-        let mut order: Vec<(u32, u8)> = Vec::new();
-        for (group, form) in forms.iter().enumerate() {
-            bases.push(order.len() as u32);
-            order.extend(
-                (0..8)
-                    .filter(|late| form & 1 << late != 0)
-                    .map(|late| (group as u32, late)),
-            );
-        }
-        let mut by_flow: Vec<u32> = (0..order.len() as u32).collect();
-        by_flow.sort_unstable_by_key(|at| {
-            let (group, late) = order[*at as usize];
-            key(&self.places[group as usize], late)
-        });
-        let mut place_of = vec![0u32; order.len()];
-        for (place, at) in by_flow.iter().enumerate() {
-            place_of[*at as usize] = place as u32;
-        }
-        // A stable counting sort.
-        let mut starts = vec![0u32; order.len() + 1];
-        for (item, late) in items.iter_mut().zip(&late) {
-            let below = forms[item.group as usize] & ((1u8 << late) - 1);
-            item.group = place_of[(bases[item.group as usize] + below.count_ones()) as usize];
-            starts[item.group as usize + 1] += 1;
-        }
-        for place in 0..order.len() {
+        for place in 0..places {
             starts[place + 1] += starts[place];
         }
-        if !items.is_sorted_by_key(|item| item.group) {
-            let mut ordered = items.clone();
-            for item in &*items {
-                let at = &mut starts[item.group as usize];
-                ordered[*at as usize] = *item;
-                *at += 1;
-            }
-            *items = ordered;
+        let is_before =
+            |a: usize, b: usize| side.time_ns(a) < side.time_ns(b) || key(side, a) <= key(side, b);
+        let mut bounds = starts
+            .windows(2)
+            .map(|pair| pair[0] as usize..pair[1] as usize);
+        if is_stored_so
+            && bounds.all(|rows| rows.clone().skip(1).all(|row| is_before(row - 1, row)))
+        {
+            return Self { starts, rows: None };
         }
-        let place = |at: &u32| self.places[order[*at as usize].0 as usize];
-        self.places = by_flow.iter().map(place).collect();
-        self.rows = Default::default();
-        self.starts = Default::default();
+        let mut next = starts.clone();
+        let mut rows = vec![0u32; side.len];
+        for (row, place) in place_of.iter().enumerate() {
+            let to = &mut next[place as usize];
+            rows[*to as usize] = row as u32;
+            *to += 1;
+        }
+        for place in 0..places {
+            let rows = &mut rows[starts[place] as usize..starts[place + 1] as usize];
+            if !rows.is_sorted_by(|a, b| is_before(*a as usize, *b as usize)) {
+                rows.sort_unstable_by_key(|row| key(side, *row as usize));
+            }
+        }
+        let rows = Some(rows);
+        Self { starts, rows }
     }
 
-    /// One bit per level that has no number, set if the row was recorded after the first row that has one.
-    fn late(&self, sides: [&Side; 2], item: &Item) -> u8 {
-        let place = &self.places[item.group as usize];
+    pub fn of(&self, place: usize, to: &mut Vec<u32>) {
+        to.clear();
+        let bounds = self.starts[place]..self.starts[place + 1];
+        match &self.rows {
+            Some(rows) => to.extend(&rows[bounds.start as usize..bounds.end as usize]),
+            None => to.extend(bounds),
+        }
+    }
+}
+
+/// What decides between rows of one place.
+fn key(side: &Side, row: usize) -> impl Ord + use<> {
+    let tensor = side.tensor(row);
+    (
+        side.time_ns(row),
+        tensor.thread,
+        tensor.name,
+        side.hash[row],
+        side.span.get(row),
+        (tensor.dtype, tensor.shape),
+    )
+}
+
+/// The rows of two runs in data-flow order.
+pub struct Flow<'a> {
+    sides: [&'a Side; 2],
+    rows: [&'a Rows; 2],
+    places: &'a [Place],
+    firsts: [Firsts; 2],
+    /// Places in data-flow order, each once for each of its [forms](Self::late) that occur.
+    order: Vec<Step>,
+}
+
+#[derive(Clone, Copy)]
+struct Step {
+    place: u32,
+    late: u8,
+    /// Other forms of the place occur too.
+    is_part: bool,
+}
+
+impl<'a> Flow<'a> {
+    pub fn new(sides: [&'a Side; 2], rows: [&'a Rows; 2], places: &'a [Place]) -> Self {
+        let firsts = [0, 1].map(|side| firsts(sides[side], rows[side], places));
+        let mut flow = Self {
+            sides,
+            rows,
+            places,
+            firsts,
+            order: Vec::with_capacity(places.len()),
+        };
+        let mut aligner = Aligner::default();
+        let mut order = Vec::with_capacity(places.len());
+        for (at, place) in places.iter().enumerate() {
+            let mut forms = 0u8;
+            if place.is_numbered() {
+                let is_empty = |rows: &Rows| rows.starts[at] == rows.starts[at + 1];
+                forms = u8::from(!rows.iter().all(|rows| is_empty(rows)));
+            } else {
+                aligner.align(sides, rows, at, &mut |item| forms |= 1 << flow.late(&item));
+            }
+            let present = (0..8).filter(|late| forms & 1 << late != 0);
+            order.extend(present.map(|late| Step {
+                place: at as u32,
+                late,
+                is_part: forms.count_ones() > 1,
+            }));
+        }
+        order.sort_unstable_by_key(|step| flow_key(&places[step.place as usize], step.late));
+        flow.order = order;
+        flow
+    }
+
+    /// The number of places, of which each form counts.
+    pub fn places(&self) -> impl Iterator<Item = &'a Place> + '_ {
+        self.order
+            .iter()
+            .map(|step| &self.places[step.place as usize])
+    }
+
+    /// All pairs and unpaired rows in data-flow order; within a place in recording order.
+    pub fn each<E>(&self, mut visit: impl FnMut(&Place, Item) -> Result<(), E>) -> Result<(), E> {
+        let mut aligner = Aligner::default();
+        let mut items = Vec::new();
+        for (at, step) in self.order.iter().enumerate() {
+            let place = &self.places[step.place as usize];
+            items.clear();
+            aligner.align(self.sides, self.rows, step.place as usize, &mut |item| {
+                items.push(item);
+            });
+            for mut item in items.drain(..) {
+                if step.is_part && self.late(&item) != step.late {
+                    continue;
+                }
+                item.place = at as u32;
+                visit(place, item)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The form of an item of a place that lacks a number: one bit per level that has none, set if the row was
+    /// recorded after the first row that has one.
+    fn late(&self, item: &Item) -> u8 {
+        let place = &self.places[item.place as usize];
         let missing = [
             place.iteration.is_none(),
             place.position.is_none(),
@@ -153,8 +218,8 @@ impl Groups {
         for level in (0..3).filter(|level| missing[*level]) {
             let found = (0..2).find_map(|side| {
                 let row = Some(item.rows[side]).filter(|row| *row != NONE)? as usize;
-                let first = self.first[side][level].get(&place.outside()[level])?;
-                Some(sides[side].time_ns[row] >= *first)
+                let first = self.firsts[side][level].get(&place.outside()[level])?;
+                Some(self.sides[side].time_ns(row) >= *first)
             });
             late |= u8::from(found.unwrap_or(true)) << level;
         }
@@ -162,7 +227,36 @@ impl Groups {
     }
 }
 
+fn firsts(side: &Side, rows: &Rows, places: &[Place]) -> Firsts {
+    let mut firsts = Firsts::default();
+    for (at, place) in places.iter().enumerate() {
+        let bounds = rows.starts[at]..rows.starts[at + 1];
+        if bounds.is_empty() {
+            continue;
+        }
+        let first = rows.rows.as_ref();
+        let first = first.map_or(bounds.start, |rows| rows[bounds.start as usize]);
+        let begin = side.time_ns(first as usize);
+        let numbered = [
+            place.iteration.is_some(),
+            place.position.is_some(),
+            place.layer.is_some(),
+        ];
+        for ((map, outside), numbered) in firsts.iter_mut().zip(place.outside()).zip(numbered) {
+            if numbered {
+                let since = map.entry(outside).or_insert(i64::MAX);
+                *since = (*since).min(begin);
+            }
+        }
+    }
+    firsts
+}
+
 impl Place {
+    fn is_numbered(&self) -> bool {
+        self.iteration.is_some() && self.position.is_some() && self.layer.is_some()
+    }
+
     /// For each of iteration, position and layer, the levels that enclose it.
     fn outside(&self) -> [Outside; 3] {
         [
@@ -176,7 +270,7 @@ impl Place {
 /// 0 sorts before the numbered rows, 1 among them, 2 after them.
 type Key = (u8, u64);
 
-fn key(place: &Place, late: u8) -> (Key, Key, Key, u16) {
+fn flow_key(place: &Place, late: u8) -> (Key, Key, Key, u16) {
     let key = |level: u8, number: Option<u64>| match number {
         Some(number) => (1, number),
         None => ((late >> level & 1) * 2, 0),
@@ -187,50 +281,4 @@ fn key(place: &Place, late: u8) -> (Key, Key, Key, u16) {
         key(2, place.layer.map(i64::cast_unsigned)),
         place.rank,
     )
-}
-
-fn place(side: &Side, row: usize) -> Place {
-    Place {
-        rank: side.rank[row],
-        iteration: side.iteration.get(row),
-        position: side.position.get(row),
-        layer: side.layer.get(row),
-    }
-}
-
-/// Rows by (group, time), and where each group begins. Rows with equal times get an order that does not depend on
-/// the table's.
-fn sorted(side: &Side, group_of: &[u32], groups: usize) -> (Vec<u32>, Vec<u32>) {
-    let mut starts = vec![0u32; groups + 1];
-    for group in group_of {
-        starts[*group as usize + 1] += 1;
-    }
-    for group in 0..groups {
-        starts[group + 1] += starts[group];
-    }
-    let mut next = starts.clone();
-    let mut rows = vec![0u32; side.len];
-    for (row, group) in group_of.iter().enumerate() {
-        let to = &mut next[*group as usize];
-        rows[*to as usize] = row as u32;
-        *to += 1;
-    }
-    let key = |row: &u32| {
-        let row = *row as usize;
-        (
-            side.time_ns[row],
-            side.thread[row],
-            side.name[row],
-            side.hash[row],
-            side.span.get(row),
-            (side.dtype[row], side.shape[row]),
-        )
-    };
-    for group in 0..groups {
-        let rows = &mut rows[starts[group] as usize..starts[group + 1] as usize];
-        if !rows.is_sorted_by_key(key) {
-            rows.sort_unstable_by_key(key);
-        }
-    }
-    (rows, starts)
 }

@@ -1,12 +1,11 @@
 //! Origin of a divergence: it began at a tensor, or came from before it.
 //!
 //! The input of a tensor is taken to be what was recorded before it: the latest record of the same
-//! group (iteration, position, layer) on the same thread, or else the latest of its rank.
+//! place (iteration, position, layer) on the same thread, or else the latest of its rank.
 
 use crate::align::Item;
-use crate::judge::{Judged, Verdict};
-use crate::order::Groups;
-use crate::rows::{NONE, Side};
+use crate::judge::Verdict;
+use crate::order::Place;
 use trueno_analysis::hash::FastMap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,37 +33,47 @@ impl Origin {
     }
 }
 
-/// Sets the origin of every diverged item.
-pub fn origins(sides: [&Side; 2], groups: &Groups, items: &[Item], judged: &mut [Judged]) {
-    // By rank, and by (rank, thread): the latest record.
-    let mut latest: FastMap<u16, Verdict> = FastMap::default();
-    let mut on_thread: FastMap<(u16, i64), (u32, Verdict)> = FastMap::default();
-    // The first group in which a layer diverged.
-    let mut layers: FastMap<(u16, Option<i64>), u32> = FastMap::default();
-    for (item, judged) in items.iter().zip(judged) {
-        let place = &groups.places[item.group as usize];
-        let side = usize::from(item.rows[0] == NONE);
-        let thread = (place.rank, sides[side].thread[item.rows[side] as usize]);
-        let input = match on_thread.get(&thread) {
-            Some((group, verdict)) if *group == item.group => Some(*verdict),
-            _ => latest.get(&place.rank).copied(),
-        };
-        if judged.verdict == Verdict::Diverged {
-            let since = *layers
-                .entry((place.rank, place.layer))
-                .or_insert(item.group);
-            judged.origin = match input {
+/// Finds the origin of each diverged item, one item after the other in data-flow order.
+#[derive(Default)]
+pub struct Origins {
+    /// By rank: verdict of the latest record.
+    latest: Vec<Option<Verdict>>,
+    /// By thread (whose number tells the rank): place and verdict of the latest record.
+    on_thread: Vec<Option<(u32, Verdict)>>,
+    /// By rank and layer: the first place in which it diverged.
+    layers: FastMap<(u16, Option<i64>), u32>,
+}
+
+impl Origins {
+    pub fn next(&mut self, place: &Place, item: &Item, lane: u32, verdict: Verdict) -> Origin {
+        let (lane, rank) = (lane as usize, usize::from(place.rank));
+        if lane >= self.on_thread.len() {
+            self.on_thread.resize(lane + 1, None);
+        }
+        if rank >= self.latest.len() {
+            self.latest.resize(rank + 1, None);
+        }
+        let mut origin = Origin::None;
+        if verdict == Verdict::Diverged {
+            let input = match self.on_thread[lane] {
+                Some((at, verdict)) if at == item.place => Some(verdict),
+                _ => self.latest[rank],
+            };
+            let layer = (place.rank, place.layer);
+            let since = *self.layers.entry(layer).or_insert(item.place);
+            origin = match input {
                 Some(Verdict::Diverged) => Origin::Inherited,
                 Some(Verdict::NotComparable | Verdict::Duplicated | Verdict::OnlyInOne) => {
                     Origin::Unknown
                 }
-                Some(Verdict::Identical | Verdict::Within) | None if since < item.group => {
+                Some(Verdict::Identical | Verdict::Within) | None if since < item.place => {
                     Origin::LocalOrState
                 }
                 Some(Verdict::Identical | Verdict::Within) | None => Origin::Local,
             };
         }
-        latest.insert(place.rank, judged.verdict);
-        on_thread.insert(thread, (item.group, judged.verdict));
+        self.latest[rank] = Some(verdict);
+        self.on_thread[lane] = Some((item.place, verdict));
+        origin
     }
 }

@@ -3,11 +3,13 @@
 //! Each side of a pair that diverges is held against the third run's record of the same key, with the tolerance of
 //! the pair. Types may differ there; shapes may not.
 
-use crate::align::{Item, align};
-use crate::judge::{Judged, Verdict, differ};
-use crate::order::Groups;
+use trueno_plugin::Result;
+
+use crate::align::{Aligner, Item};
+use crate::judge::{Values, Verdict, differ};
+use crate::order::Rows;
 use crate::rows::{NONE, Side};
-use crate::tolerance::{Rule, Tolerance};
+use crate::statistics::{Reader, Statistics};
 
 /// Which side is farther from the reference than the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,41 +41,85 @@ pub struct Against {
     pub errors: [Option<f64>; 2],
 }
 
-/// Distances of the diverged items: `None` for other items, and for those that the reference lacks. Also returns
-/// how many rows of both sides have a partner in the reference.
-pub fn against(
-    sides: [&Side; 2],
-    reference: &Side,
-    items: &[Item],
-    judged: &[Judged],
-    (tolerance, rules): (&Tolerance, &[Rule]),
-) -> (Vec<Option<Against>>, usize) {
-    let partners = sides.map(|side| partners(side, reference));
-    let known = partners.iter().flatten();
-    let known = known.filter(|row| **row != NONE).count();
-    let one = |(item, judged): (&Item, &Judged)| {
-        if judged.verdict != Verdict::Diverged || item.rows.contains(&NONE) {
-            return None;
+/// The third run, beside the two.
+pub struct Reference<'a> {
+    side: &'a Side,
+    /// By side and row: its partner here, or [`NONE`].
+    partners: [Vec<u32>; 2],
+    statistics: Reader<'a>,
+}
+
+impl<'a> Reference<'a> {
+    /// `statistics` are those of the third run, [kept](Reader::kept).
+    pub fn new(
+        sides: [&Side; 2],
+        rows: [&Rows; 2],
+        (side, own_rows): (&'a Side, &Rows),
+        places: usize,
+        statistics: Reader<'a>,
+    ) -> Self {
+        let mut aligner = Aligner::default();
+        let partners = [0, 1].map(|number| {
+            let mut to = vec![NONE; sides[number].len];
+            for place in 0..places {
+                let both = ([sides[number], side], [rows[number], own_rows]);
+                aligner.align(both.0, both.1, place, &mut |item| {
+                    if let Some(row) = item.on(0) {
+                        to[row] = item.rows[1];
+                    }
+                });
+            }
+            to
+        });
+        Self {
+            side,
+            partners,
+            statistics,
         }
-        let name = sides[0].name[item.rows[0] as usize];
-        let rule = rules.get(name as usize).copied().flatten();
+    }
+
+    /// Number of rows of both sides with a partner here.
+    pub fn known(&self) -> usize {
+        let known = self.partners.iter().flatten();
+        known.filter(|row| **row != NONE).count()
+    }
+
+    /// Distances of a pair that diverged; `None` if they cannot be known.
+    ///
+    /// # Errors
+    /// The statistics cannot be read.
+    pub fn against(
+        &mut self,
+        sides: [&Side; 2],
+        item: &Item,
+        statistics: &[Statistics; 2],
+        (rtol, atol): (f64, f64),
+    ) -> Result<Option<Against>> {
         let mut off = [false; 2];
         let mut errors = [None; 2];
         for side in 0..2 {
-            let row = item.rows[side] as usize;
-            let third = Some(partners[side][row]).filter(|row| *row != NONE)? as usize;
-            let of = sides[side];
-            if of.elements[row] != reference.elements[third]
-                || of.shape[row] != reference.shape[third]
-            {
-                return None;
+            let Some(row) = item.on(side) else {
+                return Ok(None);
+            };
+            let third = self.partners[side][row];
+            if third == NONE {
+                return Ok(None);
             }
-            if of.dtype[row] == reference.dtype[third] && of.hash[row] == reference.hash[third] {
+            let third = third as usize;
+            let (own, other) = (sides[side].tensor(row), self.side.tensor(third));
+            if own.elements != other.elements || own.shape != other.shape {
+                return Ok(None);
+            }
+            if own.dtype == other.dtype && sides[side].hash[row] == self.side.hash[third] {
                 errors[side] = Some(0.0);
                 continue;
             }
-            let atol = tolerance.absolute(rule);
-            let (verdict, _, error) = differ([of, reference], [row, third], judged.tolerance, atol);
+            let of_third = self.statistics.take(third)?;
+            let values = [
+                Values::of(sides[side], row, &statistics[side]),
+                Values::of(self.side, third, &of_third),
+            ];
+            let (verdict, _, error) = differ(values, rtol, atol);
             (off[side], errors[side]) = (verdict == Verdict::Diverged, error);
         }
         let moved = match off {
@@ -82,19 +128,6 @@ pub fn against(
             [true, true] => Moved::Both,
             [false, false] => Moved::Neither,
         };
-        Some(Against { moved, errors })
-    };
-    (items.iter().zip(judged).map(one).collect(), known)
-}
-
-/// By row: its partner in the reference, or [`NONE`].
-fn partners(side: &Side, reference: &Side) -> Vec<u32> {
-    let groups = Groups::new([side, reference]);
-    let mut to = vec![NONE; side.len];
-    for item in align([side, reference], &groups) {
-        if item.rows[0] != NONE {
-            to[item.rows[0] as usize] = item.rows[1];
-        }
+        Ok(Some(Against { moved, errors }))
     }
-    to
 }

@@ -1,193 +1,303 @@
 //! The rows of one run, and the texts of both.
 
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::id_index::IdIndex;
 use trueno_analysis::interner::Texts;
-use trueno_plugin::{Column, ColumnType, Error, I64Column, Result, Run, Table, U64Column};
+use trueno_plugin::{I64Slice, Result, Run, Table};
 
 use crate::inputs::{Names, TEXT_COLUMNS};
+use crate::narrow::{Narrow, NarrowOptions};
+use crate::order::{Place, Places};
 use crate::samples::Samples;
-use crate::spans::Spans;
-use crate::statistics::Statistics;
-use trueno_analysis::hash::FastMap;
+use crate::spans::{Span, Spans};
 
 pub const NONE: u32 = u32::MAX;
 
 /// Kernel descriptions, by name and layer of their brick.
 pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
 
-/// The rows of one run. Texts are numbers of [`Texts`].
+/// What few distinct rows have in common with many others. Texts are numbers of [`Texts`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tensor {
+    pub name: u32,
+    pub dtype: u32,
+    pub shape: u32,
+    pub backend: u32,
+    pub brick: u32,
+    pub kernel: u32,
+    pub ptx: u32,
+    pub rank: u16,
+    pub thread: i64,
+    /// Number of rank and thread among those of all runs.
+    pub lane: u32,
+    pub elements: u64,
+    /// Declared operations per output element; 0 if not declared.
+    pub steps: u64,
+}
+
+/// The rows of one run.
+#[derive(Default)]
 pub struct Side {
     pub len: usize,
     /// False if the run does not exist.
     pub is_given: bool,
-    pub name: Vec<u32>,
-    pub dtype: Vec<u32>,
-    pub shape: Vec<u32>,
-    pub backend: Vec<u32>,
-    pub brick: Vec<u32>,
-    pub kernel: Vec<u32>,
-    pub ptx: Vec<u32>,
-    pub rank: Vec<u16>,
-    pub thread: Vec<i64>,
-    pub time_ns: Vec<i64>,
     pub hash: Vec<u64>,
-    pub elements: Vec<u64>,
-    /// Declared operations per output element; 0 if not declared.
-    pub steps: Vec<u64>,
-    pub span: U64Column,
-    pub layer: I64Column,
-    pub iteration: U64Column,
-    pub position: U64Column,
-    /// Only of the rows that need them. Loaded once it is known which do.
-    pub statistics: Statistics,
+    pub span: NarrowOptions,
     pub samples: Samples,
-    pub ran: Ran,
+    /// Number of each row's place. Taken by [`order::Rows`](crate::order::Rows).
+    pub place: Narrow,
+    tensors: Vec<Tensor>,
+    tensor: Narrow,
+    time_ns: Narrow,
+    ran: Ran,
 }
 
-impl Side {
-    /// Reads one run.
+/// What the sides number alike.
+#[derive(Default)]
+pub struct Numbers {
+    pub places: Places,
+    lanes: FastMap<(u16, i64), u32>,
+}
+
+/// A tensor as its row has it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Recorded {
+    texts: [Option<i64>; TEXT_COLUMNS.len()],
+    thread: i64,
+    elements: u64,
+    in_brick: u32,
+    in_kernel: u32,
+}
+
+/// What rows of a run refer to. Read of all runs before the rows of the first: what finding them takes is free again then.
+pub struct Context {
+    has_ranks: bool,
+    /// Numbers of the texts of [`TEXT_COLUMNS`].
+    lists: Vec<IdIndex<u32>>,
+    bricks: Spans,
+    kernels: Spans,
+    ran: Ran,
+}
+
+impl Context {
+    /// Reads that of one run.
     ///
     /// # Errors
     /// A column is missing or of another type.
     pub fn load(run: &mut Run, names: &Names, texts: &mut Texts) -> Result<Self> {
         let has_ranks = !run.table(names.ranks)?.is_empty();
-        let rows = run.table(names.rows)?;
-        let (len, is_given) = (rows.rows(), !rows.is_missing());
-        let mut numbered = TEXT_COLUMNS.iter().zip(names.texts).map(|(column, list)| {
-            let list = run.table(list)?;
-            numbers(rows.i64(column)?, &list, texts)
-        });
-        let mut next = || numbered.next().unwrap_or_else(|| Ok(Vec::new()));
-        let (name, dtype, shape, mut backend) = (next()?, next()?, next()?, next()?);
-        drop(numbered);
-        // Copied columns are freed before more is read.
-        let mut columns = Columns {
-            columns: rows.into_columns(),
-            are_given: is_given,
-        };
-        for column in TEXT_COLUMNS {
-            drop(columns.i64(column)?);
+        let mut lists = Vec::with_capacity(TEXT_COLUMNS.len());
+        for list in &names.texts[..TEXT_COLUMNS.len()] {
+            lists.push(text_numbers(&run.table(list)?, texts)?);
         }
-        let (span, layer) = (columns.u64("span")?, columns.i64("layer")?);
-        let (iteration, position) = (columns.u64("iteration")?, columns.u64("position")?);
-        let thread = columns.i64("thread")?.into_values();
-        let time_ns = columns.i64("time_ns")?.into_values();
-        let hash = columns.u64("hash")?.into_values();
-        let elements = columns.u64("elements")?.into_values();
-        let bricks = Spans::bricks(run, names, texts)?;
-        let kernels = Spans::kernels(run, names, texts)?;
-        let (mut brick, mut kernel) = (Vec::with_capacity(len), Vec::with_capacity(len));
-        let (mut ptx, mut steps) = (Vec::with_capacity(len), Vec::with_capacity(len));
-        for (row, backend) in backend.iter_mut().enumerate() {
-            let id = span.get(row);
-            let (in_brick, in_kernel) = (bricks.find(id), kernels.find(id));
-            if *backend == NONE {
-                *backend = match in_brick.backend {
-                    NONE => in_kernel.backend,
-                    found => found,
-                };
-            }
-            brick.push(in_brick.name);
-            kernel.push(in_kernel.name);
-            ptx.push(in_kernel.ptx);
-            steps.push(in_brick.steps.max(in_kernel.steps));
-        }
-        let rank = |thread: &i64| {
-            if has_ranks {
-                trueno_plugin::rank::of_place(*thread).0 as u16
-            } else {
-                0
-            }
-        };
         Ok(Self {
-            len,
-            is_given,
-            name,
-            dtype,
-            shape,
-            backend,
-            brick,
-            kernel,
-            ptx,
-            rank: thread.iter().map(rank).collect(),
-            steps,
-            thread,
-            time_ns,
-            hash,
-            elements,
-            span,
-            layer,
-            iteration,
-            position,
-            statistics: Statistics::default(),
-            samples: Samples::load(&run.table(names.samples)?)?,
+            has_ranks,
+            lists,
+            bricks: Spans::bricks(run, names, texts)?,
+            kernels: Spans::kernels(run, names, texts)?,
             ran: ran(&run.table(names.ran)?, texts)?,
         })
     }
+}
 
-    pub fn samples(&self, row: usize) -> &[f64] {
-        self.samples
-            .get(self.thread[row], self.time_ns[row], self.hash[row])
+impl Side {
+    /// Reads the rows of one run.
+    ///
+    /// # Errors
+    /// A column is missing or of another type, or the user wants to stop.
+    pub fn load(
+        run: &mut Run,
+        names: &Names,
+        context: Context,
+        numbers: &mut Numbers,
+    ) -> Result<Self> {
+        let Context {
+            has_ranks,
+            lists,
+            bricks,
+            kernels,
+            ran,
+        } = context;
+        let mut side = Self {
+            ran,
+            ..Self::default()
+        };
+        let mut batches = run.batches(names.rows)?;
+        side.is_given = !batches.is_missing();
+        let mut known = Known::default();
+        let mut last_span = (None, bricks.find(None), kernels.find(None));
+        while let Some(batch) = batches.next_batch()? {
+            let mut texts: [Option<I64Slice<'_>>; TEXT_COLUMNS.len()] = Default::default();
+            for (column, name) in texts.iter_mut().zip(TEXT_COLUMNS) {
+                *column = Some(batch.i64(name)?);
+            }
+            let (span, layer) = (batch.u64("span")?, batch.i64("layer")?);
+            let (iteration, position) = (batch.u64("iteration")?, batch.u64("position")?);
+            let (thread, time_ns) = (batch.i64("thread")?, batch.i64("time_ns")?);
+            let (hash, elements) = (batch.u64("hash")?, batch.u64("elements")?);
+            for row in 0..batch.rows() {
+                let id = span.get(row);
+                if last_span.0 != id {
+                    last_span = (id, bricks.find(id), kernels.find(id));
+                }
+                let recorded = Recorded {
+                    texts: texts.map(|column| column?.get(row)),
+                    thread: thread.get(row).unwrap_or(0),
+                    elements: elements.get(row).unwrap_or(0),
+                    in_brick: last_span.1,
+                    in_kernel: last_span.2,
+                };
+                let tensor = known.number(recorded, |recorded| {
+                    let spans = [
+                        bricks.get(recorded.in_brick),
+                        kernels.get(recorded.in_kernel),
+                    ];
+                    side.tensors.push(tensor(
+                        recorded,
+                        spans,
+                        &lists,
+                        has_ranks,
+                        &mut numbers.lanes,
+                    ));
+                });
+                side.tensor.push(u64::from(tensor));
+                side.time_ns
+                    .push(time_ns.get(row).unwrap_or(0).cast_unsigned());
+                side.hash.push(hash.get(row).unwrap_or(0));
+                side.span.push(id);
+                let place = Place {
+                    rank: side.tensors[tensor as usize].rank,
+                    iteration: iteration.get(row),
+                    position: position.get(row),
+                    layer: layer.get(row),
+                };
+                side.place.push(u64::from(numbers.places.number(place)));
+            }
+            run.check_cancelled()?;
+        }
+        drop(batches);
+        side.len = side.hash.len();
+        side.hash.shrink_to_fit();
+        side.samples = Samples::load(&run.table(names.samples)?)?;
+        Ok(side)
     }
 
-    /// Names of the kernels that computed a row: its own kernel, or those of its brick.
-    pub fn kernels(&self, row: usize, texts: &Texts) -> Option<String> {
-        if let Some(kernel) = texts.get(self.kernel[row]) {
+    #[inline]
+    pub fn tensor(&self, row: usize) -> &Tensor {
+        &self.tensors[self.tensor.get(row) as usize]
+    }
+
+    #[inline]
+    pub fn time_ns(&self, row: usize) -> i64 {
+        self.time_ns.get(row).cast_signed()
+    }
+
+    /// Thread, time and hash, by which a row is found in other inputs.
+    pub fn key(&self, row: usize) -> (i64, i64, u64) {
+        (self.tensor(row).thread, self.time_ns(row), self.hash[row])
+    }
+
+    pub fn samples(&self, row: usize) -> &[f64] {
+        self.samples.get(self.key(row))
+    }
+
+    /// Names of the kernels that computed a row of a layer: its own kernel, or those of its brick.
+    pub fn kernels(&self, row: usize, layer: Option<i64>, texts: &Texts) -> Option<String> {
+        let tensor = self.tensor(row);
+        if let Some(kernel) = texts.get(tensor.kernel) {
             return Some(kernel.to_owned());
         }
-        let ran = self.ran.get(&(self.brick[row], self.layer.get(row)))?;
+        let ran = self.ran.get(&(tensor.brick, layer))?;
         Some(ran.join(", "))
     }
 }
 
-/// A column of text numbers, mapped to the numbering that both runs share.
-pub(crate) fn numbers(column: &I64Column, list: &Table, texts: &mut Texts) -> Result<Vec<u32>> {
+/// Numbers of recorded tensors.
+#[derive(Default)]
+struct Known {
+    all: Vec<Recorded>,
+    numbers: FastMap<Recorded, u32>,
+    last: u32,
+    /// By tensor: the one that followed it last time. Layers follow each other, and so do their tensors.
+    next: Vec<u32>,
+}
+
+impl Known {
+    #[inline]
+    fn number(&mut self, recorded: Recorded, mut add: impl FnMut(Recorded)) -> u32 {
+        let next = self.next.get(self.last as usize).copied().unwrap_or(NONE);
+        let number = match self.all.get(next as usize) {
+            Some(known) if *known == recorded => next,
+            _ => {
+                let new = self.all.len() as u32;
+                let number = *self.numbers.entry(recorded).or_insert(new);
+                if number == new {
+                    self.all.push(recorded);
+                    self.next.push(NONE);
+                    add(recorded);
+                }
+                self.next[self.last as usize] = number;
+                number
+            }
+        };
+        self.last = number;
+        number
+    }
+}
+
+fn tensor(
+    recorded: Recorded,
+    [in_brick, in_kernel]: [Span; 2],
+    lists: &[IdIndex<u32>],
+    has_ranks: bool,
+    lanes: &mut FastMap<(u16, i64), u32>,
+) -> Tensor {
+    let text = |nth: usize| numbered(&lists[nth], recorded.texts[nth]);
+    let backend = match [text(3), in_brick.backend, in_kernel.backend] {
+        [NONE, NONE, of_kernel] => of_kernel,
+        [NONE, of_brick, _] => of_brick,
+        [own, ..] => own,
+    };
+    let rank = if has_ranks {
+        trueno_plugin::rank::of_place(recorded.thread).0 as u16
+    } else {
+        0
+    };
+    let next = lanes.len() as u32;
+    Tensor {
+        name: text(0),
+        dtype: text(1),
+        shape: text(2),
+        backend,
+        brick: in_brick.name,
+        kernel: in_kernel.name,
+        ptx: in_kernel.ptx,
+        rank,
+        thread: recorded.thread,
+        lane: *lanes.entry((rank, recorded.thread)).or_insert(next),
+        elements: recorded.elements,
+        steps: in_brick.steps.max(in_kernel.steps),
+    }
+}
+
+/// From the text numbers of a column to the numbering that the runs share.
+pub(crate) fn text_numbers(list: &Table, texts: &mut Texts) -> Result<IdIndex<u32>> {
     let (ids, text) = (list.i64("id")?, list.text("text")?);
     // By text: the numbers decide between rows of one time, and the list has no order.
     let mut named: Vec<(&str, i64)> = (0..list.rows())
         .filter_map(|row| Some((text.get(row)?, ids.get(row)?)))
         .collect();
     named.sort_unstable();
-    let mut to = FastMap::default();
-    for (text, id) in named {
-        to.insert(id, texts.number(text));
-    }
-    let number = |id: Option<i64>| id.and_then(|id| to.get(&id).copied()).unwrap_or(NONE);
-    Ok(column.iter().map(number).collect())
+    let numbers: Vec<(u64, u32)> = named
+        .into_iter()
+        .map(|(text, id)| (id.cast_unsigned(), texts.number(text)))
+        .collect();
+    Ok(IdIndex::new(|| numbers.iter().copied()))
 }
 
-/// The columns of a table, taken out one by one. If the table is missing, they are empty.
-struct Columns {
-    columns: Vec<(String, Column)>,
-    are_given: bool,
-}
-
-impl Columns {
-    fn take(&mut self, name: &str, ty: ColumnType) -> Result<Column> {
-        if !self.are_given {
-            return Ok(Column::new(ty));
-        }
-        let at = self.columns.iter().position(|(of, _)| of == name);
-        let at = at.ok_or_else(|| Error::bad_input(format!("column `{name}` is missing")))?;
-        Ok(self.columns.swap_remove(at).1)
-    }
-
-    fn i64(&mut self, name: &str) -> Result<I64Column> {
-        match self.take(name, ColumnType::I64)? {
-            Column::I64(column) => Ok(column),
-            other => Err(wrong(name, &other)),
-        }
-    }
-
-    fn u64(&mut self, name: &str) -> Result<U64Column> {
-        match self.take(name, ColumnType::U64)? {
-            Column::U64(column) => Ok(column),
-            other => Err(wrong(name, &other)),
-        }
-    }
-}
-
-fn wrong(name: &str, found: &Column) -> Error {
-    Error::bad_input(format!("column `{name}` is of type {}", found.ty()))
+pub(crate) fn numbered(list: &IdIndex<u32>, id: Option<i64>) -> u32 {
+    id.and_then(|id| list.get(id.cast_unsigned()))
+        .unwrap_or(NONE)
 }
 
 fn ran(table: &Table, texts: &mut Texts) -> Result<Ran> {

@@ -46,8 +46,12 @@ impl Samples {
         Ok(samples)
     }
 
-    pub fn get(&self, thread: i64, time_ns: i64, hash: u64) -> &[f64] {
-        match self.rows.get(&(thread, time_ns, hash)) {
+    /// The samples of the row of this thread, time and hash; empty if it has none.
+    pub fn get(&self, key: (i64, i64, u64)) -> &[f64] {
+        if self.rows.is_empty() {
+            return &[];
+        }
+        match self.rows.get(&key) {
             Some((from, count)) => &self.values[*from as usize..][..usize::from(*count)],
             None => &[],
         }

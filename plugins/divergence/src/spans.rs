@@ -1,28 +1,25 @@
 //! Bricks and kernels whose output tensors are, by their ids.
 
 use trueno_analysis::id_index::IdIndex;
-use trueno_analysis::interner::Texts;
-use trueno_plugin::{Result, Run, U64Column};
+use trueno_analysis::interner::{Interner, Texts};
+use trueno_plugin::{Result, Run};
 
 use crate::inputs::Names;
-use crate::rows::{NONE, numbers};
+use crate::rows::{NONE, numbered, text_numbers};
 
 /// Bricks or kernels that tensors refer to.
 pub struct Spans {
-    /// Rows by id. If two share an id, the first wins.
+    /// Number of what is known of each. If two share an id, the first wins.
     ids: IdIndex<u32>,
-    name: Vec<u32>,
-    backend: Vec<u32>,
-    ptx: Vec<u32>,
-    /// Declared operations per output element; 0 if not declared.
-    steps: Vec<u64>,
+    spans: Interner<Span>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Span {
     pub name: u32,
     pub backend: u32,
     pub ptx: u32,
+    /// Declared operations per output element; 0 if not declared.
     pub steps: u64,
 }
 
@@ -59,63 +56,52 @@ impl Spans {
         ptx: Option<&str>,
         texts: &mut Texts,
     ) -> Result<Self> {
-        let table = run.table(input)?;
-        let mut of = |column: &str, list: &str| -> Result<Vec<u32>> {
-            numbers(table.i64(column)?, &run.table(list)?, texts)
+        let names = text_numbers(&run.table(name)?, texts)?;
+        let backends = text_numbers(&run.table(backend)?, texts)?;
+        let hashes = match ptx {
+            Some(list) => Some(text_numbers(&run.table(list)?, texts)?),
+            None => None,
         };
-        let (name, backend) = (of("name", name)?, of("backend", backend)?);
-        let ptx = match ptx {
-            Some(list) => of("ptx", list)?,
-            None => vec![NONE; table.rows()],
-        };
-        let (flops, elements) = (table.u64("flops")?, table.u64("elements")?);
-        let each = |row| match (flops.get(row), elements.get(row)) {
-            (Some(flops), Some(elements)) if elements > 0 => flops.div_ceil(elements).max(1),
-            _ => 0,
-        };
-        let steps = (0..table.rows()).map(each).collect();
-        Ok(Self {
-            ids: first_rows(table.u64("id")?),
-            name,
-            backend,
-            ptx,
-            steps,
-        })
-    }
-
-    pub fn find(&self, id: Option<u64>) -> Span {
-        let Some(row) = id.and_then(|id| self.ids.get(id)) else {
-            return NOTHING;
-        };
-        let row = row as usize;
-        Span {
-            name: self.name[row],
-            backend: self.backend[row],
-            ptx: self.ptx[row],
-            steps: self.steps[row],
-        }
-    }
-}
-
-/// Rows by id, walked backwards: the last one walked wins, and the first of equal ids should.
-fn first_rows(ids: &U64Column) -> IdIndex<u32> {
-    let row = |row| Some((ids.get(row)?, row as u32));
-    IdIndex::new(|| (0..ids.len()).rev().filter_map(row))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn the_first_row_of_an_id_is_found(ids in prop::collection::vec(prop::option::of(0u64..12), 0..12)) {
-            let found = first_rows(&ids.iter().copied().collect());
-            for id in 0..14 {
-                let expected = ids.iter().position(|of| *of == Some(id));
-                prop_assert_eq!(found.get(id), expected.map(|row| row as u32));
+        let (mut ids, mut spans) = (IdIndex::default(), Interner::default());
+        let mut batches = run.batches(input)?;
+        while let Some(batch) = batches.next_batch()? {
+            let (id, name) = (batch.u64("id")?, batch.i64("name")?);
+            let (backend, ptx) = (
+                batch.i64("backend")?,
+                hashes.as_ref().map(|_| batch.i64("ptx")),
+            );
+            let ptx = ptx.transpose()?;
+            let (flops, elements) = (batch.u64("flops")?, batch.u64("elements")?);
+            for row in 0..batch.rows() {
+                let Some(id) = id.get(row) else { continue };
+                let hash = hashes.as_ref().zip(ptx);
+                let span = spans.number(Span {
+                    name: numbered(&names, name.get(row)),
+                    backend: numbered(&backends, backend.get(row)),
+                    ptx: hash.map_or(NONE, |(list, ptx)| numbered(list, ptx.get(row))),
+                    steps: match (flops.get(row), elements.get(row)) {
+                        (Some(flops), Some(elements)) if elements > 0 => {
+                            flops.div_ceil(elements).max(1)
+                        }
+                        _ => 0,
+                    },
+                });
+                ids.insert_first(id, span);
             }
         }
+        Ok(Self { ids, spans })
+    }
+
+    /// Number of the span with an id, for [`get`](Self::get); [`NONE`] if it is not known.
+    pub fn find(&self, id: Option<u64>) -> u32 {
+        id.and_then(|id| self.ids.get(id)).unwrap_or(NONE)
+    }
+
+    pub fn get(&self, number: u32) -> Span {
+        self.spans
+            .all()
+            .get(number as usize)
+            .copied()
+            .unwrap_or(NOTHING)
     }
 }

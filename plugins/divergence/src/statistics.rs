@@ -1,169 +1,224 @@
 //! Counts and moments of the tensors that need them: those whose bits differ, and those that are listed.
 //!
-//! They are read after the rows were aligned. Of ten million pairs with equal bits nobody looks at them.
+//! They are read while the pairs are judged. Rows in the order of the data flow are near each other in the table too, so
+//! that few are held at a time. Of ten million pairs with equal bits nobody looks at them.
 
-use trueno_plugin::{F64Column, Result, Run, Table, U64Column};
+use std::collections::VecDeque;
 
-use crate::align::Item;
+use trueno_analysis::hash::{FastMap, FastSet};
+use trueno_plugin::{Batch, Batches, F64Slice, I64Slice, Result, Run, U64Slice};
+
 use crate::inputs::Names;
-use crate::rows::{NONE, Side};
-use trueno_analysis::hash::FastMap;
+use crate::narrow::Bits;
+use crate::rows::Side;
 
-/// Statistics by row. Rows that were not loaded look as if nothing had been recorded.
-#[derive(Default)]
+/// What was recorded of one tensor. Of rows that need no statistics, nothing.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Statistics {
-    /// By row: its index in the columns, or [`NONE`].
-    place: Vec<u32>,
-    counts: [U64Column; 3],
-    moments: [F64Column; 5],
+    pub nan_count: Option<u64>,
+    pub inf_count: Option<u64>,
+    pub zero_count: Option<u64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub absmax: Option<f64>,
+    /// Mean of the finite elements.
+    pub mean: Option<f64>,
+    /// Euclidean norm of the finite elements.
+    pub l2: Option<f64>,
 }
 
-const COUNTS: [&str; 3] = ["nan_count", "inf_count", "zero_count"];
-const MOMENTS: [&str; 5] = ["min", "max", "absmax", "mean", "l2"];
+/// Reads the statistics of the rows of one run that need them, in any order; quickest in that of the table.
+pub struct Reader<'a> {
+    side: &'a Side,
+    needed: &'a Bits,
+    /// `None`: all were read, or none is needed.
+    batches: Option<Batches>,
+    /// Rows before this one were read.
+    next_row: usize,
+    held: VecDeque<Chunk>,
+    /// Where the table came in another order than the rows.
+    by_key: FastMap<Key, Statistics>,
+    is_kept: bool,
+    /// Lists of a chunk that was taken, for the next one.
+    spare: (Vec<u32>, Vec<Statistics>),
+}
 
-/// Rows of both sides that need statistics, if at most `listed` pairs are listed.
-pub fn needed(sides: [&Side; 2], items: &[Item], listed: usize) -> [Vec<bool>; 2] {
-    let mut needed = sides.map(|side| vec![false; side.len]);
-    let (mut alone, mut equal) = (0, 0);
-    for item in items {
-        let [a, b] = item.rows.map(|row| row as usize);
-        let count = if item.rows.contains(&NONE) {
-            &mut alone
-        } else if sides[0].hash[a] == sides[1].hash[b] {
-            &mut equal
-        } else {
-            (needed[0][a], needed[1][b]) = (true, true);
-            continue;
-        };
-        *count += 1;
-        if *count > listed {
-            continue;
+/// The rows of a batch that need statistics.
+struct Chunk {
+    until_row: usize,
+    rows: Vec<u32>,
+    statistics: Vec<Statistics>,
+    untaken: usize,
+    /// Index of the row that is likely taken next.
+    next: usize,
+}
+
+impl Chunk {
+    fn place(&self, row: u32) -> Option<usize> {
+        if self.rows.get(self.next) == Some(&row) {
+            return Some(self.next);
         }
-        for (needed, row) in needed.iter_mut().zip(item.rows) {
-            if row != NONE {
-                needed[row as usize] = true;
-            }
-        }
+        self.rows.binary_search(&row).ok()
     }
-    needed
 }
 
-impl Statistics {
-    /// Loads the statistics of the rows that need them; reads nothing if none do.
-    ///
+impl<'a> Reader<'a> {
     /// # Errors
-    /// A column is missing or of another type.
-    pub fn load(run: &mut Run, names: &Names, side: &Side, needed: &[bool]) -> Result<Self> {
-        if !needed.contains(&true) {
-            return Ok(Self::default());
-        }
-        let table = run.table(names.statistics)?;
-        let (place, chosen) = chosen(&table, side, needed)?;
-        let count = |column: &str| -> Result<U64Column> {
-            let column = table.u64(column)?;
-            Ok(chosen.iter().map(|row| column.get(*row as usize)).collect())
-        };
-        let moment = |column: &str| -> Result<F64Column> {
-            let column = table.f64(column)?;
-            Ok(chosen.iter().map(|row| column.get(*row as usize)).collect())
-        };
-        let [nan, inf, zero] = COUNTS.map(count);
-        let [min, max, absmax, mean, l2] = MOMENTS.map(moment);
+    /// The input was read before.
+    pub fn new(run: &mut Run, names: &Names, side: &'a Side, needed: &'a Bits) -> Result<Self> {
+        let batches = needed.any().then(|| run.batches(names.statistics));
         Ok(Self {
-            place,
-            counts: [nan?, inf?, zero?],
-            moments: [min?, max?, absmax?, mean?, l2?],
+            side,
+            needed,
+            batches: batches.transpose()?,
+            next_row: 0,
+            held: VecDeque::new(),
+            by_key: FastMap::default(),
+            is_kept: false,
+            spare: Default::default(),
         })
     }
 
-    fn count(&self, which: usize, row: usize) -> Option<u64> {
-        self.counts[which].get(self.place(row)?)
+    /// Rows may be taken more than once.
+    pub fn kept(self) -> Self {
+        let is_kept = true;
+        Self { is_kept, ..self }
     }
 
-    fn moment(&self, which: usize, row: usize) -> Option<f64> {
-        self.moments[which].get(self.place(row)?)
+    /// The statistics of a row, which are let go of.
+    ///
+    /// # Errors
+    /// A column is missing or of another type.
+    pub fn take(&mut self, row: usize) -> Result<Statistics> {
+        if !self.needed.get(row) {
+            return Ok(Statistics::default());
+        }
+        while row >= self.next_row && self.batches.is_some() {
+            self.read_batch()?;
+        }
+        let at = self.held.partition_point(|chunk| chunk.until_row <= row);
+        let chunk = self.held.get_mut(at);
+        let place = chunk.as_ref().and_then(|chunk| chunk.place(row as u32));
+        let (Some(chunk), Some(place)) = (chunk, place) else {
+            let found = self.by_key.get(&self.side.key(row));
+            return Ok(found.copied().unwrap_or_default());
+        };
+        let found = chunk.statistics[place];
+        chunk.untaken -= usize::from(!self.is_kept);
+        chunk.next = place + 1;
+        if chunk.untaken == 0 {
+            let rows = std::mem::take(&mut chunk.rows);
+            let statistics = std::mem::take(&mut chunk.statistics);
+            self.spare = (rows, statistics);
+        }
+        while self.held.front().is_some_and(|chunk| chunk.untaken == 0) {
+            self.held.pop_front();
+        }
+        Ok(found)
     }
 
-    fn place(&self, row: usize) -> Option<usize> {
-        let place = self.place.get(row).copied().unwrap_or(NONE);
-        (place != NONE).then_some(place as usize)
+    fn read_batch(&mut self) -> Result<()> {
+        let Some(batches) = &mut self.batches else {
+            return Ok(());
+        };
+        let (side, needed, from) = (self.side, self.needed, self.next_row);
+        let Some(batch) = batches.next_batch()? else {
+            self.batches = None;
+            return Ok(());
+        };
+        let columns = Columns::of(&batch)?;
+        let until = from + batch.rows();
+        let is_same = |row: usize| columns.key(row - from) == side.key(row);
+        if until <= side.len && (from..until).all(is_same) {
+            let (mut rows, mut statistics) = std::mem::take(&mut self.spare);
+            rows.clear();
+            rows.extend((from..until).filter_map(|row| needed.get(row).then_some(row as u32)));
+            statistics.clear();
+            statistics.extend(rows.iter().map(|row| columns.get(*row as usize - from)));
+            self.next_row = until;
+            if !rows.is_empty() {
+                self.held.push_back(Chunk {
+                    until_row: until,
+                    untaken: rows.len(),
+                    next: 0,
+                    rows,
+                    statistics,
+                });
+            }
+            return Ok(());
+        }
+        // In another order. Rows of one thread, time and hash have equal statistics.
+        let keys = (from..side.len).filter(|row| needed.get(*row));
+        let keys: FastSet<Key> = keys.map(|row| side.key(row)).collect();
+        let mut next = Some(batch);
+        while let Some(batch) = next {
+            let columns = Columns::of(&batch)?;
+            for row in 0..batch.rows() {
+                let key = columns.key(row);
+                if keys.contains(&key) {
+                    self.by_key.insert(key, columns.get(row));
+                }
+            }
+            next = batches.next_batch()?;
+        }
+        self.batches = None;
+        Ok(())
     }
 }
 
-/// The column index of each row of the side, and the table row at each column index.
-fn chosen(table: &Table, side: &Side, needed: &[bool]) -> Result<(Vec<u32>, Vec<u32>)> {
-    let (thread, time) = (table.i64("thread")?, table.i64("time_ns")?);
-    let hash = table.u64("hash")?;
-    let (thread, time, hash) = (thread.values(), time.values(), hash.values());
-    let mut place = vec![NONE; side.len];
-    let mut chosen = Vec::new();
-    let key = |row: usize| (side.thread[row], side.time_ns[row], side.hash[row]);
-    let is_same = |row: usize| key(row) == (thread[row], time[row], hash[row]);
-    if table.rows() == side.len && (0..side.len).all(is_same) {
-        for row in (0..side.len).filter(|row| needed[*row]) {
-            place[row] = chosen.len() as u32;
-            chosen.push(row as u32);
-        }
-        return Ok((place, chosen));
-    }
-    // In another order. Rows of one thread, time and hash have equal statistics.
-    let mut places = FastMap::default();
-    for row in (0..side.len).filter(|row| needed[*row]) {
-        let next = places.len() as u32;
-        place[row] = *places.entry(key(row)).or_insert(next);
-    }
-    chosen.resize(places.len(), NONE);
-    for row in 0..table.rows() {
-        if let Some(place) = places.get(&(thread[row], time[row], hash[row])) {
-            chosen[*place as usize] = row as u32;
-        }
-    }
-    // The queries are of one table: every row is there.
-    for place in &mut place {
-        if *place != NONE && chosen[*place as usize] == NONE {
-            *place = NONE;
-        }
-    }
-    for row in &mut chosen {
-        if *row == NONE {
-            *row = 0;
-        }
-    }
-    Ok((place, chosen))
+/// Thread, time and hash.
+type Key = (i64, i64, u64);
+
+struct Columns<'a> {
+    thread: I64Slice<'a>,
+    time_ns: I64Slice<'a>,
+    hash: U64Slice<'a>,
+    counts: [U64Slice<'a>; 3],
+    moments: [F64Slice<'a>; 5],
 }
 
-impl Side {
-    pub fn nan_count(&self, row: usize) -> Option<u64> {
-        self.statistics.count(0, row)
+impl<'a> Columns<'a> {
+    fn of(batch: &Batch<'a>) -> Result<Self> {
+        let (count, moment) = (|name: &str| batch.u64(name), |name: &str| batch.f64(name));
+        Ok(Self {
+            thread: batch.i64("thread")?,
+            time_ns: batch.i64("time_ns")?,
+            hash: batch.u64("hash")?,
+            counts: [
+                count("nan_count")?,
+                count("inf_count")?,
+                count("zero_count")?,
+            ],
+            moments: [
+                moment("min")?,
+                moment("max")?,
+                moment("absmax")?,
+                moment("mean")?,
+                moment("l2")?,
+            ],
+        })
     }
 
-    pub fn inf_count(&self, row: usize) -> Option<u64> {
-        self.statistics.count(1, row)
+    fn key(&self, row: usize) -> Key {
+        (
+            self.thread.get(row).unwrap_or(0),
+            self.time_ns.get(row).unwrap_or(0),
+            self.hash.get(row).unwrap_or(0),
+        )
     }
 
-    pub fn zero_count(&self, row: usize) -> Option<u64> {
-        self.statistics.count(2, row)
-    }
-
-    pub fn min(&self, row: usize) -> Option<f64> {
-        self.statistics.moment(0, row)
-    }
-
-    pub fn max(&self, row: usize) -> Option<f64> {
-        self.statistics.moment(1, row)
-    }
-
-    pub fn absmax(&self, row: usize) -> Option<f64> {
-        self.statistics.moment(2, row)
-    }
-
-    /// Mean of the finite elements.
-    pub fn mean(&self, row: usize) -> Option<f64> {
-        self.statistics.moment(3, row)
-    }
-
-    /// Euclidean norm of the finite elements.
-    pub fn l2(&self, row: usize) -> Option<f64> {
-        self.statistics.moment(4, row)
+    fn get(&self, row: usize) -> Statistics {
+        let [nan_count, inf_count, zero_count] = self.counts.map(|column| column.get(row));
+        let [min, max, absmax, mean, l2] = self.moments.map(|column| column.get(row));
+        Statistics {
+            nan_count,
+            inf_count,
+            zero_count,
+            min,
+            max,
+            absmax,
+            mean,
+            l2,
+        }
     }
 }

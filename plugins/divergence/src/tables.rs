@@ -1,113 +1,42 @@
 //! Pairs, their summary, and what has no partner.
 
-use trueno_analysis::interner::Texts;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::align::Item;
-use crate::judge::{Judged, Verdict};
-use crate::order::{Groups, Place};
-use crate::reference::Against;
-use crate::rows::{NONE, Side};
+use crate::judge::Verdict;
+use crate::order::Place;
+use crate::outcome::{Outcome, Shown};
+use crate::rows::{NONE, Side, Tensor};
 use crate::samples;
-use crate::tolerance::{Rule, Tolerance};
+use crate::statistics::Statistics;
 
-pub struct All<'a> {
-    /// The run under test, then the baseline.
-    pub sides: [&'a Side; 2],
-    pub groups: &'a Groups,
-    pub items: &'a [Item],
-    pub judged: &'a [Judged],
-    pub texts: &'a Texts,
-    /// Distance of each item from the third run, and how many rows it shares with the two; `None` without a
-    /// third run.
-    pub third: Option<(&'a [Option<Against>], usize)>,
-    pub scale: &'a Tolerance,
-    pub rules: &'a [Rule],
-}
-
-impl All<'_> {
-    /// The side that describes an item, and the item's row there.
-    pub fn row(&self, at: usize) -> (&Side, usize) {
-        let item = &self.items[at];
-        let side = usize::from(item.rows[0] == NONE);
-        (self.sides[side], item.rows[side] as usize)
+/// The columns that tell items apart.
+fn placed<'a>(
+    name: &str,
+    all: &Outcome<'_>,
+    items: impl Iterator<Item = (&'a Place, &'a Item)> + Clone,
+) -> TableBuilder {
+    let items = || items.clone();
+    let table = Table::build(name)
+        .text("name", items().map(|(_, item)| all.name(item)))
+        .i64("layer", items().map(|(place, _)| place.layer))
+        .u64("iteration", items().map(|(place, _)| place.iteration))
+        .u64("position", items().map(|(place, _)| place.position))
+        .u64(
+            "occurrence",
+            items().map(|(_, item)| u64::from(item.occurrence)),
+        );
+    if !all.has_ranks {
+        return table;
     }
-
-    pub fn on(&self, at: usize, side: usize) -> Option<usize> {
-        Some(self.items[at].rows[side])
-            .filter(|row| *row != NONE)
-            .map(|row| row as usize)
-    }
-
-    pub fn name(&self, at: usize) -> &str {
-        let (side, row) = self.row(at);
-        self.texts.get(side.name[row]).unwrap_or("")
-    }
-
-    /// Index of the `by_name` tolerance that applies to the item.
-    pub fn rule(&self, at: usize) -> Rule {
-        let (side, row) = self.row(at);
-        self.rules.get(side.name[row] as usize).copied().flatten()
-    }
-
-    pub fn against(&self, at: usize) -> Option<Against> {
-        self.third?.0[at]
-    }
-
-    pub fn place(&self, at: usize) -> &Place {
-        &self.groups.places[self.items[at].group as usize]
-    }
-
-    pub fn count(&self, verdict: Verdict) -> u64 {
-        self.judged
-            .iter()
-            .filter(|judged| judged.verdict == verdict)
-            .count() as u64
-    }
-
-    pub fn shares_anything(&self) -> bool {
-        self.items.iter().any(|item| item.shared)
-    }
-
-    /// The first item, in data-flow order, that satisfies `is`.
-    pub fn first(&self, is: impl Fn(&Judged) -> bool) -> Option<usize> {
-        self.judged.iter().position(is)
-    }
-
-    fn placed(&self, name: &str, chosen: &[usize]) -> TableBuilder {
-        let table = Table::build(name)
-            .text("name", chosen.iter().map(|at| self.name(*at)))
-            .i64("layer", chosen.iter().map(|at| self.place(*at).layer))
-            .u64(
-                "iteration",
-                chosen.iter().map(|at| self.place(*at).iteration),
-            )
-            .u64("position", chosen.iter().map(|at| self.place(*at).position))
-            .u64(
-                "occurrence",
-                chosen
-                    .iter()
-                    .map(|at| u64::from(self.items[*at].occurrence)),
-            );
-        if !self.groups.places.iter().any(|place| place.rank > 0) {
-            return table;
-        }
-        table.u64(
-            "rank",
-            chosen.iter().map(|at| u64::from(self.place(*at).rank)),
-        )
-    }
+    table.u64("rank", items().map(|(place, _)| u64::from(place.rank)))
 }
 
 /// One row for each verdict: number of tensors, and share of all.
-pub fn summary(all: &All) -> TableBuilder {
-    let counts = Verdict::ALL.map(|verdict| all.count(verdict));
-    let total = all.items.len() as f64;
-    let worst = Verdict::ALL.map(|verdict| {
-        let of = all.judged.iter().filter(|judged| judged.verdict == verdict);
-        of.filter_map(|judged| judged.relative_error)
-            .reduce(f64::max)
-    });
+pub fn summary(all: &Outcome<'_>) -> TableBuilder {
+    let counts = all.verdicts.map(|sums| sums.tensors);
+    let total = all.tensors as f64;
+    let worst = all.verdicts.map(|sums| sums.max_relative_error);
     let share = |count: &u64| (total > 0.0).then(|| *count as f64 / total);
     Table::build("summary")
         .text("verdict", Verdict::ALL.map(Verdict::name))
@@ -116,157 +45,131 @@ pub fn summary(all: &All) -> TableBuilder {
         .f64("max_relative_error", worst)
 }
 
-/// All pairs in data-flow order. If there are more than `most`, those that are not alike are kept first.
-pub fn pairs(all: &All, most: usize) -> TableBuilder {
-    let alike = |at: &usize| {
-        matches!(
-            all.judged[*at].verdict,
-            Verdict::Identical | Verdict::Within
-        )
-    };
-    let mut chosen: Vec<usize> = (0..all.items.len()).collect();
-    if chosen.len() > most {
-        let (equal, other): (Vec<_>, Vec<_>) = chosen.into_iter().partition(alike);
-        chosen = other.into_iter().chain(equal).take(most).collect();
-        chosen.sort_unstable();
-    }
-    let judged = |at: &usize| &all.judged[*at];
-    let both = |column: &'static str, get: fn(&Side, usize) -> Option<f64>| {
+/// The pairs to list in data-flow order.
+pub fn pairs(all: &Outcome<'_>) -> TableBuilder {
+    let chosen = || all.listed.iter();
+    let judged = |shown: &Shown| shown.judged;
+    let both = |column: &'static str, get: fn(&Statistics) -> Option<f64>| {
         [0, 1].map(|side| {
             let name = format!("{column}_{}", ["run", "baseline"][side]);
-            let cells: Vec<_> = chosen
-                .iter()
-                .map(|at| get(all.sides[side], all.on(*at, side)?))
-                .collect();
+            let cells: Vec<_> = chosen().map(|shown| get(&shown.statistics[side])).collect();
             (name, cells)
         })
     };
-    let text = |at: &usize, side: usize, of: fn(&Side) -> &Vec<u32>| {
-        let row = all.on(*at, side)?;
-        all.texts.get(of(all.sides[side])[row])
+    let tensor = |shown: &Shown, side: usize| -> Option<&Tensor> {
+        Some(all.sides[side].tensor(shown.item.on(side)?))
     };
-    let paired = |at: &usize| !all.items[*at].rows.contains(&NONE);
-    let mut table = all
-        .placed("pairs", &chosen)
-        .text("verdict", chosen.iter().map(|at| judged(at).verdict.name()))
-        .text("reason", chosen.iter().map(|at| judged(at).reason.name()))
-        .text("origin", chosen.iter().map(|at| judged(at).origin.name()))
-        .f64(
-            "relative_error",
-            chosen.iter().map(|at| judged(at).relative_error),
-        )
-        .f64(
-            "tolerance",
-            chosen
-                .iter()
-                .map(|at| paired(at).then_some(judged(at).tolerance)),
-        )
-        .text(
-            "tolerance_by",
-            chosen
-                .iter()
-                .map(|at| paired(at).then(|| all.scale.by(all.rule(*at)))),
-        )
-        .f64(
-            "sample_cosine",
-            chosen.iter().map(|at| {
-                let [a, b] = [0, 1].map(|side| all.on(*at, side));
-                samples::cosine(all.sides[0].samples(a?), all.sides[1].samples(b?))
-            }),
-        )
-        .u64("steps", chosen.iter().map(|at| judged(at).steps))
-        .u64("stores", chosen.iter().map(|at| judged(at).stores))
-        .bool(
-            "order_changed",
-            chosen.iter().map(|at| judged(at).order_changed),
-        )
-        .text(
-            "dtype",
-            chosen
-                .iter()
-                .map(|at| text(at, 0, |s| &s.dtype).or(text(at, 1, |s| &s.dtype))),
-        )
-        .text(
-            "shape",
-            chosen
-                .iter()
-                .map(|at| text(at, 0, |s| &s.shape).or(text(at, 1, |s| &s.shape))),
-        )
-        .text(
-            "brick",
-            chosen
-                .iter()
-                .map(|at| text(at, 0, |s| &s.brick).or(text(at, 1, |s| &s.brick))),
-        );
+    let text = |shown: &Shown, side: usize, of: fn(&Tensor) -> u32| {
+        all.texts.get(of(tensor(shown, side)?))
+    };
+    let either =
+        |shown: &Shown, of: fn(&Tensor) -> u32| text(shown, 0, of).or_else(|| text(shown, 1, of));
+    let paired = |shown: &Shown| !shown.item.rows.contains(&NONE);
+    let number = |of: fn(&Side, usize) -> Option<u64>, side: usize| {
+        chosen().map(move |shown| of(all.sides[side], shown.item.on(side)?))
+    };
+    let mut table = placed(
+        "pairs",
+        all,
+        chosen().map(|shown| (&shown.place, &shown.item)),
+    )
+    .text(
+        "verdict",
+        chosen().map(|shown| judged(shown).verdict.name()),
+    )
+    .text("reason", chosen().map(|shown| judged(shown).reason.name()))
+    .text("origin", chosen().map(|shown| judged(shown).origin.name()))
+    .f64(
+        "relative_error",
+        chosen().map(|shown| judged(shown).relative_error),
+    )
+    .f64(
+        "tolerance",
+        chosen().map(|shown| paired(shown).then_some(shown.tolerance)),
+    )
+    .text(
+        "tolerance_by",
+        chosen().map(|shown| paired(shown).then(|| all.scale.by(shown.rule))),
+    )
+    .f64(
+        "sample_cosine",
+        chosen().map(|shown| {
+            let [a, b] = [0, 1].map(|side| shown.item.on(side));
+            samples::cosine(all.sides[0].samples(a?), all.sides[1].samples(b?))
+        }),
+    )
+    .u64("steps", chosen().map(|shown| judged(shown).steps))
+    .u64("stores", chosen().map(|shown| judged(shown).stores))
+    .bool(
+        "order_changed",
+        chosen().map(|shown| judged(shown).order_changed),
+    )
+    .text("dtype", chosen().map(|shown| either(shown, |of| of.dtype)))
+    .text("shape", chosen().map(|shown| either(shown, |of| of.shape)))
+    .text("brick", chosen().map(|shown| either(shown, |of| of.brick)));
     for side in 0..2 {
         let which = ["run", "baseline"][side];
         table = table
             .text(
                 &format!("backend_{which}"),
-                chosen.iter().map(|at| text(at, side, |s| &s.backend)),
+                chosen().map(|shown| text(shown, side, |of| of.backend)),
             )
             .u64(
                 &format!("span_{which}"),
-                chosen
-                    .iter()
-                    .map(|at| all.sides[side].span.get(all.on(*at, side)?)),
+                number(|side, row| side.span.get(row), side),
             )
             .u64(
                 &format!("hash_{which}"),
-                chosen
-                    .iter()
-                    .map(|at| Some(all.sides[side].hash[all.on(*at, side)?])),
+                number(|side, row| Some(side.hash[row]), side),
             );
     }
-    for (name, cells) in both("l2", |side, row| side.l2(row))
+    for (name, cells) in both("l2", |of| of.l2)
         .into_iter()
-        .chain(both("absmax", |side, row| side.absmax(row)))
-        .chain(both("mean", |side, row| side.mean(row)))
+        .chain(both("absmax", |of| of.absmax))
+        .chain(both("mean", |of| of.mean))
     {
         table = table.f64(&name, cells);
     }
     for side in 0..2 {
-        let nan = chosen
-            .iter()
-            .map(|at| all.sides[side].nan_count(all.on(*at, side)?));
-        table = table.u64(&format!("nan_count_{}", ["run", "baseline"][side]), nan);
-        let inf = chosen
-            .iter()
-            .map(|at| all.sides[side].inf_count(all.on(*at, side)?));
-        table = table.u64(&format!("inf_count_{}", ["run", "baseline"][side]), inf);
-    }
-    if all.third.is_some() {
-        let of = |at: &usize| all.against(*at);
-        let error = |side: usize| chosen.iter().map(move |at| of(at)?.errors[side]);
+        let which = ["run", "baseline"][side];
+        let of_side = |get: fn(&Statistics) -> Option<u64>| {
+            chosen().map(move |shown| get(&shown.statistics[side]))
+        };
         table = table
-            .text("moved", chosen.iter().map(|at| Some(of(at)?.moved.name())))
+            .u64(&format!("nan_count_{which}"), of_side(|of| of.nan_count))
+            .u64(&format!("inf_count_{which}"), of_side(|of| of.inf_count));
+    }
+    if all.moved.is_some() {
+        let error = |side: usize| chosen().map(move |shown| shown.against?.errors[side]);
+        table = table
+            .text(
+                "moved",
+                chosen().map(|shown| Some(shown.against?.moved.name())),
+            )
             .f64("reference_error_run", error(0))
             .f64("reference_error_baseline", error(1));
     }
     table
 }
 
-pub fn only_in_one(all: &All, most: usize) -> TableBuilder {
-    let alone = |at: &usize| all.items[*at].rows.contains(&NONE);
-    let chosen: Vec<usize> = (0..all.items.len()).filter(alone).take(most).collect();
-    let side = |at: &usize| {
-        if all.items[*at].rows[0] == NONE {
-            "baseline"
-        } else {
-            "run"
-        }
-    };
-    all.placed("only_in_one", &chosen)
-        .text("side", chosen.iter().map(side))
+pub fn only_in_one(all: &Outcome<'_>) -> TableBuilder {
+    let items = all.alone.iter().map(|alone| (&alone.place, &alone.item));
+    placed("only_in_one", all, items)
+        .text(
+            "side",
+            all.alone
+                .iter()
+                .map(|alone| ["run", "baseline"][alone.item.row().0]),
+        )
         .text(
             "verdict",
-            chosen.iter().map(|at| all.judged[*at].verdict.name()),
+            all.alone.iter().map(|alone| alone.verdict.name()),
         )
         .u64(
             "span",
-            chosen.iter().map(|at| {
-                let (side, row) = all.row(*at);
-                side.span.get(row)
+            all.alone.iter().map(|alone| {
+                let (side, row) = alone.item.row();
+                all.sides[side].span.get(row)
             }),
         )
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::Options;
-use crate::events::{Event, Events};
+use crate::events::Events;
 use crate::owners::Owners;
 use crate::pools::cell;
 use crate::sample_weight::{blocks, number};
@@ -33,20 +33,39 @@ impl Churn {
     }
 }
 
+/// Blocks and bytes, allocated and released.
+type Sums = [(u128, i128); 2];
+
+fn add(to: &mut Sums, sums: Sums) {
+    for (to, sum) in to.iter_mut().zip(sums) {
+        *to = (to.0 + sum.0, to.1 + sum.1);
+    }
+}
+
 /// Sorted by place, then by allocations, most first.
 pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
     let mut out: BTreeMap<(usize, Option<String>, String), Churn> = BTreeMap::new();
     for (place, rows) in events.rows.iter().enumerate() {
         // By row of bricks first: texts are looked at once for each of those.
-        let mut spans: BTreeMap<Option<u64>, [(u128, i128); 2]> = BTreeMap::new();
-        let of_span = |a: &Event, b: &Event| a.span == b.span;
-        for same in rows[events.begin(place)..].chunk_by(of_span) {
-            let sums = spans.entry(same[0].span).or_default();
-            for event in same {
-                let sum = &mut sums[usize::from(event.bytes < 0)];
-                sum.0 += u128::from(event.stands_for);
-                sum.1 += i128::from(event.bytes).abs();
-            }
+        let mut spans: BTreeMap<Option<u64>, Sums> = BTreeMap::new();
+        let mut of_last: Option<(Option<u64>, Sums)> = None;
+        for event in rows.range(events.begin(place)..rows.len()) {
+            let same = of_last.as_mut().filter(|(span, _)| *span == event.span);
+            let sums = match same {
+                Some((_, sums)) => sums,
+                None => {
+                    if let Some((span, sums)) = of_last.take() {
+                        add(spans.entry(span).or_default(), sums);
+                    }
+                    &mut of_last.insert((event.span, Sums::default())).1
+                }
+            };
+            let sum = &mut sums[usize::from(event.bytes < 0)];
+            sum.0 += u128::from(event.stands_for);
+            sum.1 += i128::from(event.bytes).abs();
+        }
+        if let Some((span, sums)) = of_last {
+            add(spans.entry(span).or_default(), sums);
         }
         for (span, [taken, given_back]) in spans {
             let owner = owners.owner(span);

@@ -1,9 +1,11 @@
 //! The rows of `allocations`, by time, with places and tags numbered.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
+use trueno_analysis::interner::Interner;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Result, Run, Table, U64Column, rank};
+use trueno_plugin::{Batch, Result, Run, U64Slice, rank};
 
 use crate::initial_live::{InitialLive, TAG, Totals};
 use crate::sample_weight::{scaled, stands_for};
@@ -66,12 +68,92 @@ pub struct Event {
     pub address: Option<u64>,
 }
 
+/// Rows of a place, in less memory than [`Event`]s take.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    all: Vec<Packed>,
+    /// Distinct counts of blocks that rows stand for. One, unless samples were taken.
+    counts: Interner<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Packed {
+    time_ns: i64,
+    bytes: i64,
+    span: u64,
+    address: u64,
+    /// Number of the tag, and whether there is a span and an address.
+    tag: u32,
+    count: u32,
+}
+
+const HAS_SPAN: u32 = 1 << 31;
+const HAS_ADDRESS: u32 = 1 << 30;
+
+impl Rows {
+    pub fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    pub fn push(&mut self, event: Event) {
+        let flag = |is_set: bool, flag: u32| if is_set { flag } else { 0 };
+        self.all.push(Packed {
+            time_ns: event.time_ns,
+            bytes: event.bytes,
+            span: event.span.unwrap_or(0),
+            address: event.address.unwrap_or(0),
+            tag: event.tag as u32
+                | flag(event.span.is_some(), HAS_SPAN)
+                | flag(event.address.is_some(), HAS_ADDRESS),
+            count: self.counts.number(event.stands_for),
+        });
+    }
+
+    /// # Panics
+    /// If there is no such row.
+    pub fn get(&self, row: usize) -> Event {
+        self.event(&self.all[row])
+    }
+
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Event> + '_ {
+        self.range(0..self.len())
+    }
+
+    /// # Panics
+    /// If there are not as many rows.
+    pub fn range(&self, rows: Range<usize>) -> impl ExactSizeIterator<Item = Event> + '_ {
+        self.all[rows].iter().map(|packed| self.event(packed))
+    }
+
+    fn event(&self, packed: &Packed) -> Event {
+        let has = |flag: u32| packed.tag & flag != 0;
+        Event {
+            time_ns: packed.time_ns,
+            tag: (packed.tag & !(HAS_SPAN | HAS_ADDRESS)) as usize,
+            span: has(HAS_SPAN).then_some(packed.span),
+            bytes: packed.bytes,
+            stands_for: self.counts.get(packed.count),
+            address: has(HAS_ADDRESS).then_some(packed.address),
+        }
+    }
+
+    fn sort_by_time(&mut self) {
+        // Stable: a thread's rows of one tick of the clock stay in their order.
+        self.all.sort_by_key(|packed| packed.time_ns);
+        self.all.shrink_to_fit();
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     /// Places with rows, the host before devices.
     pub places: Vec<Place>,
     /// Rows of each place sorted by time; ties keep the order of the table.
-    pub rows: Vec<Vec<Event>>,
+    pub rows: Vec<Rows>,
     /// Live bytes of each place at the beginning; `None`: unknown.
     pub initial_live: Vec<Option<InitialLive>>,
     /// Index of the tag for what was live before the first row.
@@ -94,33 +176,34 @@ pub struct Loaded {
 
 /// Collects the rows of one rank. Each rank numbers its own tags, so that results do not depend on other ranks.
 #[derive(Default)]
-struct RankRows<'a> {
-    tags: BTreeMap<Option<&'a str>, usize>,
-    last_tag: Option<(Option<&'a str>, usize)>,
+struct RankRows {
+    tags: BTreeMap<Option<String>, usize>,
+    last_tag: Option<(Option<String>, usize)>,
     places: BTreeMap<Place, usize>,
     last_place: Option<(Place, usize)>,
-    rows: Vec<Vec<Event>>,
+    rows: Vec<Rows>,
 }
 
-impl<'a> RankRows<'a> {
+impl RankRows {
     /// Index of a tag. Most rows have the same tag as the row before.
-    fn tag(&mut self, text: Option<&'a str>) -> usize {
-        if let Some((last, number)) = self.last_tag
-            && last == text
+    fn tag(&mut self, text: Option<&str>) -> usize {
+        if let Some((last, number)) = &self.last_tag
+            && last.as_deref() == text
         {
-            return number;
+            return *number;
         }
+        let text = text.map(str::to_owned);
         let next = self.tags.len();
-        let number = *self.tags.entry(text).or_insert(next);
+        let number = *self.tags.entry(text.clone()).or_insert(next);
         self.last_tag = Some((text, number));
         number
     }
 
-    fn rows_of(&mut self, place: Place) -> &mut Vec<Event> {
+    fn rows_of(&mut self, place: Place) -> &mut Rows {
         let number = match self.last_place {
             Some((last, number)) if last == place => number,
             _ => *self.places.entry(place).or_insert_with(|| {
-                self.rows.push(Vec::new());
+                self.rows.push(Rows::default());
                 self.rows.len() - 1
             }),
         };
@@ -140,11 +223,15 @@ impl Loaded {
             window: Window::read(run)?,
             ..Self::default()
         };
-        let tables = [run.table("allocations")?, run.table("no_thread")?];
-        let mut ranks: BTreeMap<Option<u64>, RankRows<'_>> = BTreeMap::new();
-        out.add(run, &tables[0], None, &mut ranks)?;
-        let rank = tables[1].u64("rank")?;
-        out.add(run, &tables[1], Some(rank), &mut ranks)?;
+        let mut ranks: BTreeMap<Option<u64>, RankRows> = BTreeMap::new();
+        for (input, is_of_ranks) in [("allocations", false), ("no_thread", true)] {
+            let mut batches = run.batches(input)?;
+            while let Some(batch) = batches.next_batch()? {
+                run.check_cancelled()?;
+                let ranks_of = is_of_ranks.then(|| batch.u64("rank")).transpose()?;
+                out.add(&batch, ranks_of, &mut ranks)?;
+            }
+        }
         let totals = Totals::load(run, out.has_ranks)?;
         for rows in ranks.into_values() {
             out.ranks.push(Events::new(rows, &totals, out.window));
@@ -152,13 +239,12 @@ impl Loaded {
         Ok(out)
     }
 
-    /// Adds the rows of a table. `of_rank` has the ranks of rows without device, thread and span.
-    fn add<'a>(
+    /// Adds rows. `of_rank` has the ranks of rows without device, thread and span.
+    fn add(
         &mut self,
-        run: &Run,
-        table: &'a Table,
-        of_rank: Option<&U64Column>,
-        ranks: &mut BTreeMap<Option<u64>, RankRows<'a>>,
+        table: &Batch<'_>,
+        of_rank: Option<U64Slice<'_>>,
+        ranks: &mut BTreeMap<Option<u64>, RankRows>,
     ) -> Result<()> {
         let (time, bytes) = (table.i64("time_ns")?, table.i64("bytes")?);
         let (thread, device) = (table.i64("thread")?, table.i64("device")?);
@@ -166,9 +252,6 @@ impl Loaded {
         let tag = table.text("tag")?;
         let (weight, sample) = (table.f64("weight")?, table.u64("sample_bytes")?);
         for row in 0..table.rows() {
-            if row % 65_536 == 0 {
-                run.check_cancelled()?;
-            }
             let span = span.get(row);
             let (rank, device) = match (self.has_ranks, device.get(row), thread.get(row), span) {
                 (false, device, ..) => (None, device),
@@ -224,10 +307,10 @@ impl Loaded {
 }
 
 impl Events {
-    fn new(mut of_rank: RankRows<'_>, totals: &Totals, window: Option<Window>) -> Self {
+    fn new(mut of_rank: RankRows, totals: &Totals, window: Option<Window>) -> Self {
         let mut tags = vec![None; of_rank.tags.len()];
         for (text, number) in of_rank.tags {
-            tags[number] = text.map(str::to_owned);
+            tags[number] = text;
         }
         let initial_tag = tags.len();
         tags.push(Some(TAG.to_owned()));
@@ -239,8 +322,7 @@ impl Events {
         };
         for (place, number) in of_rank.places {
             let mut rows = std::mem::take(&mut of_rank.rows[number]);
-            // Stable: a thread's rows of one tick of the clock stay in their order.
-            rows.sort_by_key(|event| event.time_ns);
+            rows.sort_by_time();
             out.places.push(place);
             out.initial_live
                 .push(totals.initial_live(place, &rows, window));
@@ -252,14 +334,20 @@ impl Events {
     /// Index of a place's first row in the window. Earlier rows only count for what is live at its beginning.
     pub fn begin(&self, place: usize) -> usize {
         let from_ns = self.window.map_or(i64::MIN, |window| window.from_ns);
-        self.rows[place].partition_point(|event| event.time_ns < from_ns)
+        self.rows[place]
+            .all
+            .partition_point(|row| row.time_ns < from_ns)
     }
 
     /// What was live at a place at the beginning, as a row; `None` if unknown or nothing.
     pub fn initial_row(&self, place: usize) -> Option<Event> {
         let before = self.initial_live[place].filter(|before| before.bytes > 0)?;
         Some(Event {
-            time_ns: self.rows[place].first().map_or(0, |row| row.time_ns).min(0),
+            time_ns: self.rows[place]
+                .all
+                .first()
+                .map_or(0, |row| row.time_ns)
+                .min(0),
             tag: self.initial_tag,
             span: None,
             bytes: before.bytes,

@@ -6,12 +6,46 @@
 //! near 1 when it lies in crumbs. Memory that the allocator returned to the system meanwhile still
 //! counts as footprint, for nothing records that.
 
-use trueno_analysis::intervals::IntervalSet;
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::events::{Event, Events};
 use crate::ledger::Ledger;
 use crate::pools::{Pool, cell};
+
+/// Address ranges that held a block, while rows are added.
+#[derive(Clone, Debug, Default)]
+pub struct Footprint(IntervalSetBuilder<u64>, Seals);
+
+/// Addresses come again and again, so that ranges sorted once swallow most of the later ones.
+#[derive(Clone, Debug, Default)]
+struct Seals {
+    added: u64,
+    next_at: u64,
+}
+
+const FIRST_SEAL_AT: u64 = 1 << 14;
+
+impl Footprint {
+    pub fn add(&mut self, event: &Event) {
+        let Some(address) = event.address.filter(|_| event.bytes > 0) else {
+            return;
+        };
+        let (from, to) = range(address, event.bytes);
+        self.0.add(from, to);
+        let seals = &mut self.1;
+        seals.added += 1;
+        if seals.added >= seals.next_at.max(FIRST_SEAL_AT) {
+            seals.next_at = 2 * seals.added;
+            self.0.seal();
+        }
+    }
+}
+
+fn range(address: u64, bytes: i64) -> (u64, u64) {
+    let bytes = u64::try_from(bytes).unwrap_or(0);
+    (address, address.saturating_add(bytes))
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fragments {
@@ -25,17 +59,9 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// `rows` are those up to the moment, `ledger` what was live then.
-    pub fn at(rows: &[Event], ledger: &Ledger) -> Self {
-        let range = |address: u64, bytes: i64| {
-            (
-                address,
-                address.saturating_add(u64::try_from(bytes).unwrap_or(0)),
-            )
-        };
-        let taken = rows.iter().filter(|event| event.bytes > 0);
-        let ever = taken.filter_map(|event| Some(range(event.address?, event.bytes)));
-        let footprint: IntervalSet<u64> = ever.collect();
+    /// `footprint` is of the rows up to the moment, `ledger` what was live then.
+    pub fn at(footprint: Footprint, ledger: &Ledger) -> Self {
+        let footprint = footprint.0.finish();
         let blocks = ledger.blocks();
         let blocks: Vec<_> = blocks
             .map(|block| range(block.address, block.bytes))

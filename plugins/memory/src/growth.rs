@@ -100,7 +100,7 @@ pub fn at_ends<'a>(steps: impl IntoIterator<Item = &'a Step>, ends: &[i64]) -> V
     let mut out = Vec::with_capacity(ends.len());
     for end in ends {
         while let Some(step) = steps.next_if(|step| step.time_ns <= *end) {
-            live += step.delta;
+            live += i128::from(step.delta);
         }
         out.push(live);
     }
@@ -117,7 +117,7 @@ pub fn growth_by_tag(events: &Events, pool: &Pool, ends: &Ends) -> Vec<Growth> {
         let steps = pool
             .steps
             .iter()
-            .filter(|step| tag.is_none_or(|tag| step.tag == tag));
+            .filter(|step| tag.is_none_or(|tag| step.tag as usize == tag));
         let live = at_ends(steps, &seen);
         let mut values: Vec<f64> = live.iter().map(|bytes| *bytes as f64).collect();
         let per_iteration = |values: &[f64]| {

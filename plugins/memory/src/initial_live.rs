@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
-use crate::events::{Event, Place};
+use crate::events::{Place, Rows};
 
 pub const TAG: &str = "allocated before the recording began";
 
@@ -64,7 +64,7 @@ impl Totals {
     pub fn initial_live(
         &self,
         place: Place,
-        rows: &[Event],
+        rows: &Rows,
         window: Option<Window>,
     ) -> Option<InitialLive> {
         let totals = self

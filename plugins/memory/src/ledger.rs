@@ -138,6 +138,10 @@ impl Ledger {
         all.into_iter().flat_map(AtAddress::all)
     }
 
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
     pub fn has_blocks(&self) -> bool {
         !self.blocks.is_empty()
     }
@@ -261,11 +265,12 @@ impl Ledger {
 
 /// Table `suspects`: the first [`SHOWN`] rows of each place and reason, with their cells as recorded.
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
-    let rows: Vec<(usize, Suspect, &Event)> = pools
+    let rows: Vec<(usize, Suspect, Event)> = pools
         .iter()
         .flat_map(|pool| {
-            let row =
-                |(why, row): &(Suspect, usize)| (pool.place, *why, &events.rows[pool.place][*row]);
+            let row = |(why, row): &(Suspect, usize)| {
+                (pool.place, *why, events.rows[pool.place].get(*row))
+            };
             pool.suspects.iter().map(row)
         })
         .collect();

@@ -133,8 +133,8 @@ pub fn table(
     for pool in pools {
         let place = events.places[pool.place].name();
         let mut add = |tag: &str, is_part: &dyn Fn(usize) -> bool| {
-            let steps = pool.steps.iter().filter(|step| is_part(step.tag));
-            let changes = steps.map(|step| (step.time_ns, step.delta));
+            let steps = pool.steps.iter().filter(|step| is_part(step.tag as usize));
+            let changes = steps.map(|step| (step.time_ns, i128::from(step.delta)));
             all.push(Series {
                 place: place.clone(),
                 tag: tag.to_owned(),
@@ -178,9 +178,9 @@ pub fn table(
 pub fn peaks(pool: &Pool) -> Vec<(usize, i128)> {
     let mut by_tag: BTreeMap<usize, (i128, i128)> = BTreeMap::new();
     for same in pool.steps.chunk_by(|a, b| a.tag == b.tag) {
-        let (live, most) = by_tag.entry(same[0].tag).or_default();
+        let (live, most) = by_tag.entry(same[0].tag as usize).or_default();
         for step in same {
-            *live += step.delta;
+            *live += i128::from(step.delta);
             *most = (*most).max(*live);
         }
     }

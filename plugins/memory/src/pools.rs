@@ -1,19 +1,96 @@
 //! One place's rows in one pass, and what comes of them.
 
+use std::rc::Rc;
+
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::events::Events;
-use crate::fragments::Fragments;
+use crate::events::{Event, Events, Rows};
+use crate::fragments::{Footprint, Fragments};
 use crate::growth::{Ends, Growth};
-use crate::ledger::{Block, Ledger, SHOWN, Suspect};
+use crate::ledger::{Applied, Block, Ledger, SHOWN, Suspect};
 use crate::lifetimes::Lifetimes;
 use crate::sample_weight::{blocks, number, variance};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     pub time_ns: i64,
-    pub tag: usize,
-    pub delta: i128,
+    pub delta: i64,
+    pub tag: u32,
+}
+
+/// Adds a change as one step, or as several if it does not fit into one.
+fn push_step(steps: &mut Vec<Step>, time_ns: i64, tag: usize, mut delta: i128) {
+    loop {
+        let part = cell(delta);
+        steps.push(Step {
+            time_ns,
+            delta: part,
+            tag: tag as u32,
+        });
+        delta -= i128::from(part);
+        if delta == 0 {
+            return;
+        }
+    }
+}
+
+/// What the rows up to some moment leave behind.
+#[derive(Clone, Debug, Default)]
+struct State {
+    rows: usize,
+    ledger: Ledger,
+    footprint: Footprint,
+}
+
+impl State {
+    fn apply(&mut self, event: &Event) -> Applied {
+        self.rows += 1;
+        self.footprint.add(event);
+        self.ledger.apply(event)
+    }
+}
+
+/// States from which the state at the peak is reached in few rows.
+struct Checkpoints {
+    latest: Rc<State>,
+    /// The latest one when live bytes were highest.
+    before_peak: Rc<State>,
+}
+
+impl Checkpoints {
+    const EVERY: usize = 1 << 17;
+
+    fn new(state: &State) -> Self {
+        let latest = Rc::new(state.clone());
+        Self {
+            before_peak: Rc::clone(&latest),
+            latest,
+        }
+    }
+
+    /// Copies a state now and then: the more that lives, the less often.
+    fn note(&mut self, state: &State) {
+        let every = Self::EVERY.max(8 * state.ledger.block_count());
+        if state.rows >= self.latest.rows + every {
+            self.latest = Rc::new(state.clone());
+        }
+    }
+
+    fn note_peak(&mut self) {
+        if !Rc::ptr_eq(&self.before_peak, &self.latest) {
+            self.before_peak = Rc::clone(&self.latest);
+        }
+    }
+
+    /// The state at the peak, after that many rows.
+    fn at_peak(self, rows: &Rows, count: usize) -> State {
+        drop(self.latest);
+        let mut state = Rc::unwrap_or_clone(self.before_peak);
+        for event in rows.range(state.rows..count) {
+            state.apply(&event);
+        }
+        state
+    }
 }
 
 /// The first moment with the most live bytes.
@@ -54,6 +131,19 @@ pub struct Pool {
 }
 
 impl Pool {
+    fn add_row(&mut self, event: &Event) {
+        let count = u128::from(event.stands_for);
+        let sum = if event.bytes > 0 {
+            self.with_address += if event.address.is_some() { count } else { 0 };
+            self.variances.0 += variance(event.bytes, event.stands_for);
+            &mut self.taken
+        } else {
+            &mut self.given_back
+        };
+        sum.0 += count;
+        sum.1 += i128::from(event.bytes).abs();
+    }
+
     pub fn from_rows(events: &Events, place: usize, ends: &Ends) -> Self {
         let rows = &events.rows[place];
         let begin = events.begin(place);
@@ -64,7 +154,10 @@ impl Pool {
             ..Self::default()
         };
         let before = events.initial_row(place);
-        let mut ledger = Ledger::starting_with(before.as_ref());
+        let mut state = State {
+            ledger: Ledger::starting_with(before.as_ref()),
+            ..State::default()
+        };
         let mut peak: Option<(usize, i128)> = None;
         let from_ns = match (&before, events.window) {
             (_, Some(window)) => window.from_ns,
@@ -72,36 +165,24 @@ impl Pool {
             (None, None) => i64::MIN,
         };
         if begin > 0 || before.is_some() {
-            for event in &rows[..begin] {
-                ledger.apply(event);
+            for event in rows.range(0..begin) {
+                state.apply(&event);
             }
-            let before = ledger.by_tag().iter().filter(|(_, live)| **live != 0);
-            pool.steps.extend(before.map(|(tag, live)| Step {
-                time_ns: from_ns,
-                tag: *tag,
-                delta: *live,
-            }));
-            if ledger.total() > 0 {
-                peak = Some((begin, ledger.total()));
+            let before = state.ledger.by_tag().iter();
+            for (tag, live) in before.filter(|(_, live)| **live != 0) {
+                push_step(&mut pool.steps, from_ns, *tag, *live);
+            }
+            if state.ledger.total() > 0 {
+                peak = Some((begin, state.ledger.total()));
             }
         }
-        for (row, event) in rows.iter().enumerate().skip(begin) {
-            let count = u128::from(event.stands_for);
-            let sum = if event.bytes > 0 {
-                pool.with_address += if event.address.is_some() { count } else { 0 };
-                pool.variances.0 += variance(event.bytes, event.stands_for);
-                &mut pool.taken
-            } else {
-                &mut pool.given_back
-            };
-            sum.0 += count;
-            sum.1 += i128::from(event.bytes).abs();
-            let applied = ledger.apply(event);
-            pool.steps.push(Step {
-                time_ns: event.time_ns,
-                tag: applied.tag,
-                delta: applied.delta,
-            });
+        let mut checkpoints = Checkpoints::new(&state);
+        for (row, event) in rows.range(begin..rows.len()).enumerate() {
+            let row = begin + row;
+            pool.add_row(&event);
+            checkpoints.note(&state);
+            let applied = state.apply(&event);
+            push_step(&mut pool.steps, event.time_ns, applied.tag, applied.delta);
             if let Some(block) = applied.released {
                 pool.lifetimes.add(&block, event.time_ns);
             }
@@ -112,39 +193,38 @@ impl Pool {
                     pool.suspects.push((suspect, row));
                 }
             }
-            if ledger.total() > peak.map_or(0, |(_, bytes)| bytes) {
-                peak = Some((row + 1, ledger.total()));
+            if state.ledger.total() > peak.map_or(0, |(_, bytes)| bytes) {
+                peak = Some((row + 1, state.ledger.total()));
+                checkpoints.note_peak();
             }
         }
         let is_estimated = events.places[place].sample_bytes().is_some();
-        let has_blocks = ledger.has_blocks() || pool.with_address > 0;
-        pool.end = ledger;
-        pool.peak = peak.map(|(count, bytes)| {
-            let mut ledger = Ledger::starting_with(before.as_ref());
-            for event in &rows[..count] {
-                ledger.apply(event);
+        let has_blocks = state.ledger.has_blocks() || pool.with_address > 0;
+        // Of most blocks samples know no address.
+        let has_fragments = has_blocks && !is_estimated;
+        pool.end = state.ledger;
+        if let Some((count, bytes)) = peak {
+            let State {
+                ledger, footprint, ..
+            } = checkpoints.at_peak(rows, count);
+            if has_fragments {
+                let fragments = Fragments::at(footprint, &ledger);
+                pool.fragments.push(("peak", fragments));
             }
-            Peak {
+            let last = count.checked_sub(1).map(|last| rows.get(last).time_ns);
+            pool.peak = Some(Peak {
                 rows: count,
-                time_ns: rows[..count]
-                    .last()
-                    .map_or(from_ns, |row| row.time_ns.max(from_ns)),
+                time_ns: last.map_or(from_ns, |time_ns| time_ns.max(from_ns)),
                 bytes,
                 ledger,
-            }
-        });
+            });
+        }
         if is_estimated && let Some(peak) = &pool.peak {
             pool.variances.1 = peak.ledger.blocks().map(Block::variance).sum();
         }
-        // Of most blocks samples know no address.
-        if has_blocks && !is_estimated {
-            let mut add = |moment, rows, ledger| {
-                pool.fragments.push((moment, Fragments::at(rows, ledger)));
-            };
-            if let Some(peak) = &pool.peak {
-                add("peak", &rows[..peak.rows], &peak.ledger);
-            }
-            add("end", rows, &pool.end);
+        if has_fragments {
+            let fragments = Fragments::at(state.footprint, &pool.end);
+            pool.fragments.push(("end", fragments));
         }
         pool.growth = crate::growth::growth_by_tag(events, &pool, ends);
         pool

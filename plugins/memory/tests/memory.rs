@@ -372,3 +372,41 @@ fn a_stop_is_obeyed_and_an_unknown_option_refused() {
     let refused = testing::run::<Memory>(inputs(&rows, &[]), r#"{"point": 3}"#);
     assert!(refused.unwrap_err().to_string().contains("points"));
 }
+
+#[test]
+fn a_late_peak_after_many_rows_has_its_owners_and_its_footprint() {
+    // Blocks of 16 bytes, each released when the next one is allocated, then ten large ones at once.
+    let address = |block: u64| 64 * (block + 1);
+    let blocks = 300_000_u64;
+    let mut rows: Vec<Row> = Vec::new();
+    for block in 0..blocks {
+        let now = 10 * block as i64;
+        rows.push(host(now, 16, "small", address(block)));
+        if let Some(gone) = block.checked_sub(1) {
+            rows.push(host(now + 1, -16, "small", address(gone)));
+        }
+    }
+    let peak_ns = 10 * blocks as i64;
+    let large = |nth: u64| address(blocks + 100 * nth);
+    rows.extend((0..10).map(|nth| host(peak_ns, 1000, "large", large(nth))));
+    rows.extend((0..10).map(|nth| host(peak_ns + 1, -1000, "large", large(nth))));
+    let output = run(&rows, &[]);
+    let places = output.table("places");
+    assert_eq!(places.i64("peak_bytes").unwrap().value(0), 10_016);
+    assert_eq!(places.i64("peak_ns").unwrap().value(0), peak_ns);
+    assert_eq!(places.i64("end_bytes").unwrap().value(0), 16);
+    let owners = output.table("peak_owners");
+    assert_eq!(owners.i64("bytes").unwrap().values(), [10_000, 16]);
+    assert_eq!(owners.u64("blocks").unwrap().values(), [10, 1]);
+    let fragments = output.table("fragmentation");
+    let footprint = 16 * blocks as i64 + 10_000;
+    assert_eq!(
+        fragments.i64("footprint_bytes").unwrap().values(),
+        [footprint, footprint]
+    );
+    assert_eq!(fragments.i64("live_bytes").unwrap().values(), [10_016, 16]);
+    assert_eq!(
+        fragments.i64("largest_free_bytes").unwrap().values(),
+        [16, 1000]
+    );
+}

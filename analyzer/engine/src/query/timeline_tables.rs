@@ -72,8 +72,9 @@ struct Timeline {
 }
 
 impl Timeline {
-    fn compute(&self) -> Result<Vec<Vec<Packed>>, String> {
-        let claims = spans::queries().map(|sql| {
+    /// Computes some columns of the intervals; those of the lanes are kept.
+    fn compute(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
+        let claims = spans::queries(columns).map(|sql| {
             let claims = self.database.claims(&sql);
             (sql, claims)
         });
@@ -88,7 +89,7 @@ impl Timeline {
             Err(QueryError::UnknownTable { .. }) => Ok(None),
             Err(error) => Err(error.to_string()),
         };
-        let made = spans::tables(&ask, &self.numbers)?;
+        let made = spans::tables(&ask, &self.numbers, columns)?;
         self.lanes.get_or_init(|| made.lanes);
         Ok(made.spans)
     }
@@ -105,19 +106,16 @@ impl ReadColumns for Reader {
     }
 
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
+        if !self.is_of_lanes {
+            return self.timeline.compute(columns);
+        }
         let lanes = &self.timeline.lanes;
-        let spans = if self.is_of_lanes && lanes.get().is_some() {
-            Vec::new()
-        } else {
-            self.timeline.compute()?
-        };
-        let mut made = if self.is_of_lanes {
-            lanes.get().cloned().unwrap_or_default()
-        } else {
-            spans
-        };
+        if lanes.get().is_none() {
+            self.timeline.compute(&[])?;
+        }
+        let lanes = lanes.get().map(Vec::as_slice).unwrap_or_default();
         let taken = columns.iter().map(|column| {
-            let column = made.get_mut(*column).map(std::mem::take);
+            let column = lanes.get(*column).cloned();
             column.ok_or_else(|| "there is no such column".to_owned())
         });
         taken.collect()

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -229,15 +230,53 @@ impl ReadBatches for OpenedBatches {
     }
 }
 
+/// Buffers with fewer bytes between them are read together.
+const NEAR_BYTES: usize = 4 << 10;
+
 impl Opened {
+    fn is_read(&self, buffer: usize) -> bool {
+        let mut fields = self.fields.iter().flatten();
+        fields.any(|place| place.field == buffer / 2)
+    }
+
+    /// Reads the metadata of a batch and the buffers of the columns to read; the other bytes are arbitrary.
+    fn read_buffers(&self, place: Place, to: &mut Vec<u8>) -> Result<(), String> {
+        to.resize(place.bytes, 0);
+        let read = |to: &mut Vec<u8>, range: Range<usize>| {
+            let at = place.offset + range.start as u64;
+            let read = self.file.read_exact_at(&mut to[range], at);
+            read.map_err(|error| error.to_string())
+        };
+        read(to, 0..place.metadata_bytes)?;
+        let ranges = ipc::buffers(to)?;
+        let ranges = ranges.into_iter().enumerate();
+        let ranges = ranges.filter(|(buffer, range)| !range.is_empty() && self.is_read(*buffer));
+        let mut ranges: Vec<Range<usize>> = ranges.map(|(_, range)| range).collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        let mut next: Option<Range<usize>> = None;
+        for range in ranges {
+            match &mut next {
+                Some(next) if range.start <= next.end + NEAR_BYTES => {
+                    next.end = next.end.max(range.end);
+                }
+                _ => {
+                    if let Some(range) = next.replace(range) {
+                        read(to, range)?;
+                    }
+                }
+            }
+        }
+        next.map_or(Ok(()), |range| read(to, range))
+    }
+
     fn read(&self, place: Place, scratch: &mut Scratch) -> Result<Vec<Packed>, String> {
         let Scratch {
             message,
             plain,
             values,
         } = scratch;
-        read_place(&self.file, place, message)?;
-        let batch = ipc::batch(message)?;
+        self.read_buffers(place, message)?;
+        let batch = ipc::batch(message, |buffer| self.is_read(buffer))?;
         let of_field = |(place, texts): (&Option<FieldPlace>, &Vec<u64>)| match place {
             None => Ok(Packed::missing(batch.rows)),
             Some(place) => column(&batch, &self.footer.fields, *place, texts, plain, values),

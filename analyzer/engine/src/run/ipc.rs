@@ -65,6 +65,11 @@ pub(super) fn message(bytes: &[u8], at: usize) -> Option<Message<'_>> {
 impl Message<'_> {
     /// Rows of a batch, or entries of a dictionary, after validating all sizes.
     fn checked_rows(&self) -> Result<u64, String> {
+        self.checked_rows_of(|_| true)
+    }
+
+    /// As [`Message::checked_rows`], but buffers that were not read need only lie within the body.
+    fn checked_rows_of(&self, is_read: impl Fn(usize) -> bool) -> Result<u64, String> {
         let batch: RecordBatchRef<'_> = match self.header {
             MessageHeaderRef::RecordBatch(batch) => batch,
             MessageHeaderRef::DictionaryBatch(dictionary) => {
@@ -95,8 +100,9 @@ impl Message<'_> {
         if compression.is_some_and(|c| !matches!(c.codec(), Ok(CompressionType::Lz4Frame))) {
             return Err("a compression other than LZ4".into());
         }
-        for buffer in batch.buffers().ok().flatten().ok_or("no buffers")? {
-            self.check_buffer(buffer, compression.is_some())?;
+        let buffers = batch.buffers().ok().flatten().ok_or("no buffers")?;
+        for (number, buffer) in buffers.into_iter().enumerate() {
+            self.check_buffer(buffer, compression.is_some() && is_read(number))?;
         }
         Ok(rows)
     }
@@ -126,6 +132,8 @@ impl Message<'_> {
 pub(super) struct Place {
     pub(super) offset: u64,
     pub(super) bytes: usize,
+    /// Bytes before the buffers.
+    pub(super) metadata_bytes: usize,
 }
 
 /// Storage type of a column that can be read without the engine.
@@ -225,10 +233,13 @@ impl Footer {
                 .checked_add(body)
                 .and_then(|n| usize::try_from(n).ok());
             let offset = u64::try_from(block.offset()).ok();
+            let metadata_bytes = usize::try_from(metadata).unwrap_or(0);
             match (offset, bytes) {
-                (Some(offset), Some(bytes)) if bytes as u64 <= length => {
-                    Ok(Place { offset, bytes })
-                }
+                (Some(offset), Some(bytes)) if bytes as u64 <= length => Ok(Place {
+                    offset,
+                    bytes,
+                    metadata_bytes: metadata_bytes.min(bytes),
+                }),
                 _ => Err("its footer points outside of the file".to_owned()),
             }
         };
@@ -259,13 +270,31 @@ pub(super) struct Batch<'a> {
     is_compressed: bool,
 }
 
-pub(super) fn batch(bytes: &[u8]) -> Result<Batch<'_>, String> {
+/// The batch in `bytes`. Only the buffers for which `is_read` holds have been read, and may be used.
+pub(super) fn batch(bytes: &[u8], is_read: impl Fn(usize) -> bool) -> Result<Batch<'_>, String> {
     let message = message(bytes, 0).filter(|message| message.range.end == bytes.len());
     let message = message.ok_or("not one record batch")?;
     match message.header {
-        MessageHeaderRef::RecordBatch(batch) => message.batch(batch),
+        MessageHeaderRef::RecordBatch(batch) => message.batch(batch, is_read),
         _ => Err("not one record batch".to_owned()),
     }
+}
+
+/// Where the buffers of the batch in `bytes` lie, of which only the metadata has been read.
+pub(super) fn buffers(bytes: &[u8]) -> Result<Vec<Range<usize>>, String> {
+    let message = message(bytes, 0).ok_or("not one record batch")?;
+    let MessageHeaderRef::RecordBatch(batch) = message.header else {
+        return Err("not one record batch".to_owned());
+    };
+    message.checked_rows_of(|_| false)?;
+    let body_at = message.range.end - message.body.len();
+    let number = |n: i64| usize::try_from(n).unwrap_or(0);
+    let buffers = batch.buffers().ok().flatten().into_iter().flatten();
+    let range = |buffer: BufferRef<'_>| {
+        let from = body_at + number(buffer.offset());
+        from..from + number(buffer.length())
+    };
+    Ok(buffers.map(range).collect())
 }
 
 /// The id of the single dictionary in `bytes`, and its texts as a batch with one column.
@@ -277,12 +306,18 @@ pub(super) fn dictionary(bytes: &[u8]) -> Result<(i64, Batch<'_>), String> {
     };
     let id = dictionary.id().map_err(|_| "a dictionary without its id")?;
     let data = dictionary.data().ok().flatten();
-    Ok((id, message.batch(data.ok_or("a dictionary without data")?)?))
+    let data = data.ok_or("a dictionary without data")?;
+    Ok((id, message.batch(data, |_| true)?))
 }
 
 impl<'a> Message<'a> {
-    fn batch(&self, batch: RecordBatchRef<'_>) -> Result<Batch<'a>, String> {
-        let rows = usize::try_from(self.checked_rows()?).map_err(|_| "too many rows")?;
+    fn batch(
+        &self,
+        batch: RecordBatchRef<'_>,
+        is_read: impl Fn(usize) -> bool,
+    ) -> Result<Batch<'a>, String> {
+        let rows = self.checked_rows_of(is_read)?;
+        let rows = usize::try_from(rows).map_err(|_| "too many rows")?;
         // Checked just now: none of them is negative, and buffers lie within the body.
         let number = |n: i64| usize::try_from(n).unwrap_or(0);
         let nodes = batch.nodes().ok().flatten().into_iter().flatten();

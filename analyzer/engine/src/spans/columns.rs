@@ -9,6 +9,21 @@ use crate::columns::Kind;
 /// Name, kind, nullability, source and description.
 type Listed = (&'static str, Kind, bool, &'static str, &'static str);
 
+// Indices in the list below.
+pub(super) const ID: usize = 0;
+pub(super) const LANE: usize = 1;
+pub(super) const LANE_KIND: usize = 2;
+pub(super) const START_NS: usize = 3;
+pub(super) const DUR_NS: usize = 4;
+pub(super) const SELF_NS: usize = 5;
+pub(super) const PARENT: usize = 6;
+pub(super) const DEPTH: usize = 7;
+pub(super) const KIND: usize = 8;
+pub(super) const NAME: usize = 9;
+pub(super) const CATEGORY: usize = 10;
+pub(super) const BRICK: usize = 11;
+pub(super) const ELEMENTS: usize = 12;
+
 const SPAN_COLUMNS: [Listed; 13] = [
     ("id", Kind::U64, false, "identity", "that of its row"),
     ("lane", Kind::Text, false, "identity", "name of its lane"),
@@ -173,5 +188,31 @@ fn info((name, kind, nullable, provenance, doc): &Listed) -> ColumnInfo {
         nullable: *nullable,
         provenance: Some(provenance),
         doc: (*doc).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indices_are_those_of_the_list() {
+        let by_index = [
+            (ID, "id"),
+            (LANE, "lane"),
+            (LANE_KIND, "lane_kind"),
+            (START_NS, "start_ns"),
+            (DUR_NS, "dur_ns"),
+            (SELF_NS, "self_ns"),
+            (PARENT, "parent"),
+            (DEPTH, "depth"),
+            (KIND, "kind"),
+            (NAME, "name"),
+            (CATEGORY, "category"),
+            (BRICK, "brick"),
+            (ELEMENTS, "elements"),
+        ];
+        let listed: Vec<(usize, &str)> = (0..).zip(SPAN_COLUMNS.iter().map(|of| of.0)).collect();
+        assert_eq!(listed, by_index);
     }
 }

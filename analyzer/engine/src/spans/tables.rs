@@ -6,7 +6,10 @@ use trueno_analysis::lanes::{
     Class, INPUTS, Label, Lane, LaneKey, Lanes, NO_ELEMENTS, NO_INTERVAL, Nesting, Span, load,
 };
 
-use super::columns::{lane_columns, span_columns};
+use super::columns::{
+    BRICK, CATEGORY, DEPTH, DUR_NS, ELEMENTS, ID, KIND, LANE, LANE_KIND, NAME, PARENT, SELF_NS,
+    START_NS, lane_columns,
+};
 use super::inputs::{Ask, Inputs};
 use crate::columns::Packed;
 
@@ -22,11 +25,13 @@ fn links_of(table: &str) -> String {
     format!("SELECT id, brick FROM {table} WHERE brick IS NOT NULL")
 }
 
-/// The queries from which the tables are computed; each runs once.
-pub(crate) fn queries() -> impl Iterator<Item = String> {
+/// The queries from which some columns are computed; each runs once.
+pub(crate) fn queries(columns: &[usize]) -> impl Iterator<Item = String> {
     let inputs = INPUTS.iter().map(|input| input.query().to_owned());
     let links = LINKED.iter().map(|table| links_of(table));
-    inputs.chain(links).chain([NAMES_OF_WAITS.to_owned()])
+    let links = links.filter(|_| columns.contains(&BRICK));
+    let waits = columns.contains(&NAME).then(|| NAMES_OF_WAITS.to_owned());
+    inputs.chain(links).chain(waits)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,22 +46,31 @@ pub(crate) struct Tables {
     pub(crate) lanes: Vec<Vec<Packed>>,
 }
 
-/// Computes both tables.
+/// Computes some columns of the intervals, in the given order, and the lanes.
 ///
 /// # Errors
 /// A table of the run cannot be read; the message names it.
-pub(crate) fn tables(ask: Ask<'_>, numbers: &CategoricalMapping) -> Result<Tables, String> {
+pub(crate) fn tables(
+    ask: Ask<'_>,
+    numbers: &CategoricalMapping,
+    columns: &[usize],
+) -> Result<Tables, String> {
     let mut inputs = Inputs { ask };
     let lanes = load(&mut inputs).map_err(|error| error.to_string())?;
-    let bricks = links(&inputs).map_err(|error| error.to_string())?;
-    let waits = names_of_waits(&inputs).map_err(|error| error.to_string())?;
+    let (mut bricks, mut waits) = (IdIndex::default(), IdIndex::default());
+    if columns.contains(&BRICK) {
+        bricks = links(&inputs).map_err(|error| error.to_string())?;
+    }
+    if columns.contains(&NAME) {
+        waits = names_of_waits(&inputs).map_err(|error| error.to_string())?;
+    }
     let number = |text: &str| {
         let number = numbers.insert_cat(text);
         number.map_err(|error| error.to_string())
     };
     let texts = lanes.texts.all().iter().map(|text| number(text));
     let texts = texts.collect::<Result<Vec<u32>, String>>()?;
-    made(lanes, &texts, (&bricks, &waits), &number)
+    made(lanes, &texts, (&bricks, &waits), &number, columns)
 }
 
 /// The brick of each row that refers to one, by row id.
@@ -102,8 +116,10 @@ fn made(
     texts: &[u32],
     (links, waits): (&IdIndex<BrickId>, &IdIndex<u32>),
     number: &impl Fn(&str) -> Result<u32, String>,
+    columns: &[usize],
 ) -> Result<Tables, String> {
-    let mut spans = Columns::new(span_columns().len());
+    let mut spans: Vec<Vec<Packed>> = columns.iter().map(|_| Vec::new()).collect();
+    let mut values = Vec::new();
     let mut lanes = Columns::new(lane_columns().len());
     let text = |number: u32| Some(u64::from(texts[number as usize]));
     let name_of = |span: &Span, label: Label| match label.class {
@@ -129,34 +145,83 @@ fn made(
             let label = |span: &Span| run.labels.get(span.label);
             let of = &lane.spans[rows.clone()];
             let at = || rows.clone().zip(of);
-            spans.push(of.iter().map(|span| Some(span.id)));
-            spans.push(of.iter().map(|_| name));
-            spans.push(of.iter().map(|_| kind));
-            spans.push(of.iter().map(|span| bits(span.start_ns + run.origin_ns)));
-            spans.push(of.iter().map(|span| bits(span.dur_ns())));
-            spans.push(at().map(|(row, _)| bits(nesting.self_ns[row])));
-            spans.push(at().map(|(row, _)| id_of(nesting.parents[row])));
-            spans.push(at().map(|(row, _)| Some(u64::from(nesting.depths[row]))));
-            spans.push(of.iter().map(|span| text(label(span).kind)));
-            spans.push(of.iter().map(|span| name_of(span, label(span))));
-            spans.push(of.iter().map(|span| text(label(span).category)));
-            spans.push(at().map(|(row, span)| {
-                let link = links.get(span.id).map(|brick| brick.0);
-                link.or_else(|| id_of(nesting.bricks[row]))
-            }));
-            spans.push(of.iter().map(|span| match span.elements {
-                NO_ELEMENTS => None,
-                at => Some(run.elements[at as usize]),
-            }));
+            for (column, to) in columns.iter().zip(&mut spans) {
+                match *column {
+                    ID => push(to, &mut values, of.iter().map(|span| Some(span.id))),
+                    LANE => push(to, &mut values, of.iter().map(|_| name)),
+                    LANE_KIND => push(to, &mut values, of.iter().map(|_| kind)),
+                    START_NS => {
+                        push(
+                            to,
+                            &mut values,
+                            of.iter().map(|span| bits(span.start_ns + run.origin_ns)),
+                        );
+                    }
+                    DUR_NS => push(to, &mut values, of.iter().map(|span| bits(span.dur_ns()))),
+                    SELF_NS => push(
+                        to,
+                        &mut values,
+                        at().map(|(row, _)| bits(nesting.self_ns[row])),
+                    ),
+                    PARENT => push(
+                        to,
+                        &mut values,
+                        at().map(|(row, _)| id_of(nesting.parents[row])),
+                    ),
+                    DEPTH => {
+                        push(
+                            to,
+                            &mut values,
+                            at().map(|(row, _)| Some(u64::from(nesting.depths[row]))),
+                        );
+                    }
+                    KIND => push(
+                        to,
+                        &mut values,
+                        of.iter().map(|span| text(label(span).kind)),
+                    ),
+                    NAME => push(
+                        to,
+                        &mut values,
+                        of.iter().map(|span| name_of(span, label(span))),
+                    ),
+                    CATEGORY => push(
+                        to,
+                        &mut values,
+                        of.iter().map(|span| text(label(span).category)),
+                    ),
+                    BRICK => push(
+                        to,
+                        &mut values,
+                        at().map(|(row, span)| {
+                            let link = links.get(span.id).map(|brick| brick.0);
+                            link.or_else(|| id_of(nesting.bricks[row]))
+                        }),
+                    ),
+                    ELEMENTS => push(
+                        to,
+                        &mut values,
+                        of.iter().map(|span| match span.elements {
+                            NO_ELEMENTS => None,
+                            at => Some(run.elements[at as usize]),
+                        }),
+                    ),
+                    other => return Err(format!("there is no column {other}")),
+                }
+            }
         }
         let self_ns = nesting.self_ns.iter().copied();
         let busy_ns = self_ns.fold(0, i64::saturating_add);
         lane_row(&mut lanes, &lane, (name, kind), run.origin_ns, busy_ns);
     }
     Ok(Tables {
-        spans: spans.columns,
+        spans,
         lanes: lanes.columns,
     })
+}
+
+fn push(to: &mut Vec<Packed>, values: &mut Vec<u64>, rows: impl Iterator<Item = Option<u64>>) {
+    to.push(Packed::of_rows(rows, values));
 }
 
 fn lane_row(

@@ -2,8 +2,8 @@
 //!
 //! All are planned first, so that a wrong one is known before the plugin is called.
 //!
-//! So no two results are in memory at once; `divergence` relies on it and reads statistics last. In isolation all
-//! are run before, for they cross in one file.
+//! So no two results are in memory at once, unless a plugin reads two of them side by side, batch by batch:
+//! `divergence` does so with the statistics of its runs. In isolation all are run before, for they cross in one file.
 
 use std::cell::RefCell;
 use std::rc::Rc;

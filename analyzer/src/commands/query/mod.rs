@@ -50,6 +50,7 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     limits::limit_memory(args.memory);
     limits::end_after(args.timeout.unwrap_or(limits::DEFAULT_TIME));
     let mut source = Source::open(args, Some(&sql), runs, stderr)?;
+    source.is_single = true;
     let frame = source.collect(&sql)?;
     let format = match args.format {
         QueryFormat::Text => Format::Table {
@@ -89,6 +90,8 @@ struct Source<'a> {
     stderr: &'a Stderr,
     published: BTreeSet<(String, String)>,
     cluster: Option<Cluster<'a>>,
+    /// No other query follows, so that nothing is held for one.
+    is_single: bool,
 }
 
 impl<'a> Source<'a> {
@@ -114,6 +117,7 @@ impl<'a> Source<'a> {
             stderr,
             published: BTreeSet::new(),
             cluster,
+            is_single: false,
         })
     }
 
@@ -155,7 +159,10 @@ impl<'a> Source<'a> {
         }
         match &self.cluster {
             Some(cluster) => cluster.collect(&self.database, sql),
-            None => Ok(collect_in_order(&self.database, sql)?),
+            None => {
+                let _claims = self.is_single.then(|| self.database.claims(sql));
+                Ok(collect_in_order(&self.database, sql)?)
+            }
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn tree(
         Want {
             edges: false,
             slack: args.result.is_json(),
-            path_later: false,
+            path_later: !args.path && !args.result.is_json(),
         },
         runs,
         stderr,

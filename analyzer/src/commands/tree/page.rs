@@ -166,6 +166,11 @@ fn head(look: &GraphInput) -> Vec<String> {
             }
         ));
     }
+    if look.can_find_path() {
+        lines.push(
+            "critical path not searched for: more than 4 million rows (hint: --path)".to_owned(),
+        );
+    }
     lines.extend(look.untimed());
     lines
 }

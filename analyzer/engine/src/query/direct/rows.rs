@@ -46,6 +46,9 @@ impl Direct {
     pub(crate) fn batches(self) -> Result<Batches, String> {
         let is_empty = self.filter == Some(Condition::Constant(false));
         let columns = self.columns();
+        if matches!(self.output, Output::Rows { .. }) && self.order.is_empty() && !is_empty {
+            return self.streamed(columns);
+        }
         let of_columns = if is_empty {
             columns.iter().map(|_| Arc::from([])).collect()
         } else {
@@ -66,10 +69,26 @@ impl Direct {
         if let Some((made, shown)) = made {
             return Ok(Box::new(self.in_order(made, shown, dtype)?));
         }
-        let count = of_columns.first().map_or(0, |batches| batches.len());
-        Ok(Box::new((0..count).filter_map(move |at| {
-            let batch = batch_at(&columns, &of_columns, at);
-            self.batch(&batch, &dtype).transpose()
+        Ok(Box::new(std::iter::empty()))
+    }
+
+    /// Its rows as stored. What no other query reads is not held.
+    fn streamed(self, columns: Vec<usize>) -> Result<Batches, String> {
+        let stream = self.table.stream(&columns)?;
+        let dtype = ArrowDataType::Struct(self.fields());
+        Ok(Box::new((0..stream.count()).filter_map(move |at| {
+            let batch = stream.batch(at, |packed| {
+                let rows = packed.first().map_or(0, |packed| packed.rows());
+                let columns = &columns;
+                let batch = Batch {
+                    columns,
+                    packed,
+                    rows,
+                };
+                self.batch(&batch, &dtype)
+            });
+            let batch = batch.map_err(|why| polars_err!(ComputeError: "{why}"));
+            batch.and_then(|batch| batch).transpose()
         })))
     }
 

@@ -75,7 +75,7 @@ impl Reader<'_> {
 
 fn dictionaries(file: &File, footer: &Footer) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut by_id = BTreeMap::new();
-    for Place { offset, bytes } in &footer.dictionaries {
+    for Place { offset, bytes, .. } in &footer.dictionaries {
         let mut message = vec![0; *bytes];
         read_at(file, *offset, &mut message)?;
         let (id, texts) = ipc::dictionary(&message)?;
