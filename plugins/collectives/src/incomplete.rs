@@ -112,7 +112,7 @@ fn find(dumps: &Dumps) -> Vec<Incomplete> {
             waits.entry(*rank).or_default().push((at, one.name()));
         }
     }
-    for at in 0..all.len() {
+    for (at, one) in all.iter_mut().enumerate() {
         let other = |rank: &u32| {
             let others = waits.get(rank).into_iter().flatten();
             let mut others = others.filter(|(other, _)| *other != at);
@@ -120,10 +120,9 @@ fn find(dumps: &Dumps) -> Vec<Incomplete> {
                 .next()
                 .map(|(_, name)| format!("rank {rank} waits in {name}"))
         };
-        let missing = &all[at].missing;
-        let found: Vec<String> = missing.iter().filter_map(other).collect();
-        if !missing.is_empty() && found.len() == missing.len() {
-            all[at].elsewhere = found.into_iter().next();
+        let found: Vec<String> = one.missing.iter().filter_map(other).collect();
+        if !found.is_empty() && found.len() == one.missing.len() {
+            one.elsewhere = found.into_iter().next();
         }
     }
     all.sort_by_key(|one| {
@@ -190,6 +189,9 @@ fn collective(key: &GroupKey, group: &Group, dumps: &Dumps) -> Option<Incomplete
     Some(out)
 }
 
+/// A send or receive that did not complete: its rank, whether it sends, and the operation.
+type Open<'d> = (u32, bool, &'d Operation);
+
 /// The first send or receive of each pair of ranks that did not complete.
 fn sends(key: &GroupKey, group: &Group, dumps: &Dumps) -> Vec<Incomplete> {
     let global = |place: usize| key.1.get(place).copied().filter(|_| group.is_stated);
@@ -204,7 +206,7 @@ fn sends(key: &GroupKey, group: &Group, dumps: &Dumps) -> Vec<Incomplete> {
             _ => None,
         }
     };
-    let mut pairs: BTreeMap<(u32, u32), Vec<(u32, bool, &Operation)>> = BTreeMap::new();
+    let mut pairs: BTreeMap<(u32, u32), Vec<Open<'_>>> = BTreeMap::new();
     if !dumps.is_job {
         return Vec::new();
     }
@@ -214,7 +216,7 @@ fn sends(key: &GroupKey, group: &Group, dumps: &Dumps) -> Vec<Incomplete> {
             pair.push((*rank, is_send, operation));
         }
     }
-    let one = |((from, to), open): ((u32, u32), Vec<(u32, bool, &Operation)>)| {
+    let one = |((from, to), open): ((u32, u32), Vec<Open<'_>>)| {
         let has = |send: bool| open.iter().any(|(_, is_send, _)| *is_send == send);
         let mut out = Incomplete {
             ranks: 2,
