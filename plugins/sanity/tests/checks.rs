@@ -342,15 +342,20 @@ fn coverage_and_cost_need_what_they_divide_by() {
         "recorder_cost",
         1,
     );
-    // Three spans of 10 ns are 3 % of the wall; the rest is what threads cost.
-    fails(
-        &Made {
-            own_ns: Some(100),
-            ..sane()
-        },
-        "recorder_cost",
-        1,
-    );
+    // What threads cost, of a wall of two seconds; a short run may be preempted for as long.
+    let with = |own_ns: u64, wall_ns: i64| Made {
+        own_ns: Some(own_ns),
+        wall_ns: Some(wall_ns),
+        ..sane()
+    };
+    fails(&with(150_000_000, 2_000_000_000), "recorder_cost", 1);
+    for made in [
+        with(90_000_000, 2_000_000_000),
+        with(90_000_000, 100_000_000),
+    ] {
+        let verdict = verdict(&made.output(), "recorder_cost");
+        assert_eq!(verdict, ("pass".to_owned(), Some(0)));
+    }
     let scopes = Made {
         bricks: vec![(1, None, 0, 0, 900)],
         kernels: vec![],
