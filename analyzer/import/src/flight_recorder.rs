@@ -2,7 +2,7 @@
 //!
 //! `TORCH_NCCL_DUMP_ON_TIMEOUT=1` writes them when a job hangs, one file for each rank (`nccl_trace_rank_0`), as a
 //! pickle; `torch._C._distributed_c10d._dump_nccl_trace_json` gives JSON. The pickle is never executed
-//! ([`pickle`](crate::pickle)).
+//! (`pickle.rs`).
 //!
 //! | dump | row |
 //! | --- | --- |

@@ -1,7 +1,7 @@
 //! Memory snapshots of PyTorch: the pickle that `torch.cuda.memory._dump_snapshot` writes after
 //! `torch.cuda.memory._record_memory_history`.
 //!
-//! The pickle is never executed: [`pickle`] reads the few opcodes that lists, dicts, numbers and texts take, and refuses
+//! The pickle is never executed: `pickle.rs` reads the few opcodes that lists, dicts, numbers and texts take, and refuses
 //! all others.
 //!
 //! | snapshot | row |
