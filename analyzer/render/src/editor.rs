@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use trueno_model::{Level, Report};
+use trueno_model::{Level, Report, width};
 
 use crate::form::{Layout, ReportForm};
 use crate::source_places::{Place, hottest, places, texts, time_text};
@@ -56,8 +56,8 @@ const NO_LINES: &str = "no source lines were recorded (hint: profile with stacks
 
 /// Columns are not recorded.
 fn line(place: &Place, severity: &str, text: &str) -> String {
-    let text = text.replace('\n', " ");
-    format!("{}:{}:1: {severity}: {text}", place.file, place.line.max(1))
+    let file = width::printable(&place.file);
+    format!("{file}:{}:1: {severity}: {text}", place.line.max(1))
 }
 
 #[cfg(test)]
@@ -93,7 +93,7 @@ mod tests {
         finding.suggestion = Some("be quick".into());
         section.findings = vec![finding];
         let rows = Table::build("rows")
-            .text("file", [Some("src/my main.rs")])
+            .text("file", [Some("src/my\x1b main.rs")])
             .i64("line", [Some(7)]);
         let shown = Shown {
             rows: rows.finish().unwrap(),
@@ -126,7 +126,7 @@ mod tests {
             [
                 "b.py:4:1: warning: 90 µs here and in what it calls without a source line of its own",
                 "a.py:3:1: warning: 10 µs here and in what it calls without a source line of its own",
-                "src/my main.rs:7:1: error: slow\\ntoday; What was seen, in a sentence that is long enough to be wrapped on a narrow page.; be quick",
+                "src/my\\x1b main.rs:7:1: error: slow\\ntoday; What was seen, in a sentence that is long enough to be wrapped on a narrow page.; be quick",
             ]
         );
         let nothing = Layout {

@@ -7,7 +7,7 @@ use trueno_recorder::finished::Moment;
 
 use crate::session::Session;
 
-/// An allocation.
+/// One allocation, and what of it was freed.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AllocationRecord {
     /// Its purpose.

@@ -33,7 +33,7 @@ impl Kind {
 
 pub(crate) trait ReadColumns: Send + Sync {
     /// Reads the columns, batch by batch in row order. All columns have the same batches. Columns that are computed
-    /// are computed together, so that whoever needs some of them asks for all that will be needed.
+    /// are computed together, so a reader of several names them together.
     ///
     /// # Errors
     /// The files have changed, or contain what only the query engine can read.
@@ -244,7 +244,7 @@ impl StoredTable {
     }
 }
 
-/// Batches of columns, each read when it is asked for or held by the table.
+/// Batches of columns, each read on demand, or held by the table.
 pub(crate) struct ColumnStream {
     /// By column: it is read batch by batch.
     own: Vec<bool>,
