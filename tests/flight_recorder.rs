@@ -1,6 +1,7 @@
 //! Dumps of PyTorch's Flight Recorder as a user opens them: a folder with a file for each rank of a job that hangs.
 
 use std::fs;
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -34,7 +35,7 @@ fn entry(number: i64, is_completed: bool) -> Value {
 }
 
 /// A dump of each of three ranks: rank 1 does not come to the last collective, if they hang.
-fn dumps(dir: &Dir, hang: bool) -> String {
+fn dumps(dir: &Dir, hang: bool) -> PathBuf {
     let folder = dir.join("dumps");
     fs::create_dir_all(&folder).unwrap();
     for rank in 0..3 {
@@ -49,17 +50,14 @@ fn dumps(dir: &Dir, hang: bool) -> String {
         let file = folder.join(format!("nccl_trace_rank_{rank}"));
         fs::write(file, dump.to_string()).unwrap();
     }
-    folder.to_str().unwrap().to_owned()
+    folder
 }
 
 #[test]
 fn the_first_line_says_which_collective_hangs_and_who_is_missing() {
     let dir = Dir::new();
     let folder = dumps(&dir, true);
-    let report = dir
-        .command(&["report", &folder, "--json", "-"])
-        .exits(0)
-        .json();
+    let report = dir.report(&folder, &["--json", "-"]).exits(0).json();
     assert_eq!(
         report["headline"],
         "all_reduce number 5 of process group 0 (default_pg) did not complete: rank 1 never scheduled it, ranks 0, 2 wait"
@@ -70,7 +68,8 @@ fn the_first_line_says_which_collective_hangs_and_who_is_missing() {
     let text = report.to_string();
     assert!(!text.contains("bound by"), "{text}");
     let sql = "SELECT rank, COUNT(*) AS n FROM annotations WHERE name = 'nccl:all_reduce' GROUP BY rank ORDER BY rank";
-    let done = dir.command(&["query", &folder, sql, "--format", "json"]);
+    let done =
+        dir.command_with_plugins(&["query", folder.to_str().unwrap(), sql, "--format", "json"]);
     let expected = json!([{"rank": 0, "n": 5}, {"rank": 1, "n": 4}, {"rank": 2, "n": 5}]);
     assert_eq!(done.exits(0).json(), expected);
 }
@@ -79,10 +78,7 @@ fn the_first_line_says_which_collective_hangs_and_who_is_missing() {
 fn dumps_of_a_job_that_does_not_hang_say_so() {
     let dir = Dir::new();
     let folder = dumps(&dir, false);
-    let report = dir
-        .command(&["report", &folder, "--json", "-"])
-        .exits(0)
-        .json();
+    let report = dir.report(&folder, &["--json", "-"]).exits(0).json();
     let headline = "all 15 collectives in the dumps of 3 ranks completed";
     assert_eq!(report["headline"], headline);
 }
