@@ -33,6 +33,15 @@ pub(crate) fn frame_without_rows(schema: &Schema) -> DataFrame {
 /// A column has another type, such as `u128`; the message names column and type.
 pub fn to_closed_types(frame: DataFrame) -> Result<DataFrame, String> {
     let height = frame.height();
+    if height == 0 {
+        let closed = |(name, dtype): (&PlSmallStr, &DataType)| {
+            Ok(Field::new(name.clone(), closed_type(name, dtype)?))
+        };
+        let schema = frame.schema().iter().map(closed);
+        return Ok(frame_without_rows(
+            &schema.collect::<Result<Schema, String>>()?,
+        ));
+    }
     let columns = frame
         .into_columns()
         .into_iter()

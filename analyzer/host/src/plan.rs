@@ -244,7 +244,8 @@ fn way_back(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<Node
 /// Each `(plugin, table)` that these queries read, and whether every input that reads it is optional.
 pub(crate) fn tables_of_others(inputs: &[Input]) -> BTreeMap<(String, String), bool> {
     let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
-    for input in inputs.iter().filter(|input| !input.baseline) {
+    let may = |input: &&Input| !input.baseline && input.sql.contains('.');
+    for input in inputs.iter().filter(may) {
         for name in tables_of(input) {
             // What the engine itself makes is of no plugin.
             if is_computed(&name) {

@@ -24,7 +24,8 @@ const MOST_BESIDE_BYTES: u64 = 1 << 29;
 /// If a plugin's inputs are larger than this unpacked, columns are read again rather than kept: some thirty million
 /// rows.
 const VERY_LARGE_BYTES: u64 = 8 << 30;
-const STACK_BYTES: usize = 8 << 20;
+/// Enough to plan the queries of most plugins. Only what is touched takes memory.
+const STACK_BYTES: usize = 16 << 20;
 
 pub(crate) struct Databases<'a> {
     pub(crate) subject: &'a mut Database,

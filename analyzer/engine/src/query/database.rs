@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Instant;
 
 use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsResult};
@@ -580,34 +579,19 @@ pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
     Some(tables)
 }
 
-/// A query with at least this many operators is planned and run on a larger stack. Without optimization, a call of
-/// polars' planner needs much more stack.
-const DEEP: usize = 8;
+/// Stack for the deepest query that is planned ([`rewrite::MAX_OPERATORS`]). Without optimization, a call of polars'
+/// planner needs much of it.
 const STACK_BYTES: usize = 256 << 20;
+const STACK_BYTES_PER_OPERATOR: usize = STACK_BYTES / rewrite::MAX_OPERATORS;
 
-/// Calls `work`, on a thread with a large stack if the query's tree is deep.
-pub(super) fn roomy<T: Send>(
+/// Calls `work`, on a larger stack if what is left of this one may not do for the depth of the query's tree.
+pub(super) fn roomy<T>(
     sql: &str,
-    work: impl FnOnce() -> Result<T, QueryError> + Send,
+    work: impl FnOnce() -> Result<T, QueryError>,
 ) -> Result<T, QueryError> {
-    if rewrite::operators(sql) < DEEP {
-        return work();
-    }
-    thread::scope(|scope| {
-        let started = thread::Builder::new()
-            .name("query".to_owned())
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, work);
-        let thread = started.map_err(|error| {
-            QueryError::Failed(format!(
-                "it has many operators, and no thread can be started for it: {error}"
-            ))
-        })?;
-        match thread.join() {
-            Ok(done) => done,
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
-    })
+    let operators = rewrite::operators(sql).min(rewrite::MAX_OPERATORS);
+    let needed_bytes = (operators + 8) * STACK_BYTES_PER_OPERATOR;
+    stacker::maybe_grow(needed_bytes, STACK_BYTES + needed_bytes, work)
 }
 
 /// The engine's panic message, with the query that caused it.

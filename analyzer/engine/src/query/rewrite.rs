@@ -36,7 +36,7 @@ const DEEPER: [&str; 9] = [
 ];
 
 /// Limit of the engine: its planner recurses for each operator.
-const MAX_OPERATORS: usize = 2000;
+pub(super) const MAX_OPERATORS: usize = 2000;
 
 /// Upper bound of the depth of a query's tree: the number of its operators.
 pub(super) fn operators(sql: &str) -> usize {
