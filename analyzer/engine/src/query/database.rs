@@ -186,6 +186,7 @@ impl Database {
     }
 
     pub(super) fn planned_by_engine(&self, sql: &str) -> Result<Planned, QueryError> {
+        tracing::trace!(sql, "planned by the engine");
         let frame = roomy(sql, || self.planned_columns(sql))?;
         Ok(Planned::by_engine(sql, frame, self))
     }
