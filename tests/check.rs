@@ -503,6 +503,29 @@ fn a_violation_comes_before_what_cannot_be_measured_and_warnings_are_neither() {
 }
 
 #[test]
+fn a_comment_shows_what_does_not_hold_and_folds_the_rest() {
+    let dir = Dir::new();
+    let run = dataset("simd.run");
+    let pass = "[[assertion]]\nname = \"covered\"\ntype = \"coverage\"\nmin = 0.1\n";
+    let fail = "[[assertion]]\nname = \"few | <b>\"\ntype = \"span_count\"\nmax_spans = 1\n";
+    let toml = format!("{pass}{fail}");
+    let shown = command(&dir, &run, &toml, &["--format", "markdown"]).exits(1);
+    let parts: Vec<&str> = shown.stdout.split("<details>").collect();
+    let [open, folded] = parts[..] else {
+        panic!("{}", shown.stdout);
+    };
+    assert!(open.starts_with("<!-- trueno-analyze check -->\n\n**1 passed, 1 FAILED** · "));
+    assert!(
+        open.contains("\n| FAILED | few \\| &lt;b> (span\\_count) | "),
+        "{open}"
+    );
+    assert!(!open.contains("covered"), "{open}");
+    assert!(folded.contains("\n| passed | covered (coverage) | "));
+    let done = command(&dir, &run, pass, &["--format", "markdown"]).exits(0);
+    assert!(!done.stdout.contains("FAILED"), "{}", done.stdout);
+}
+
+#[test]
 fn the_documented_file_works_and_a_wrong_one_is_refused() {
     let dir = Dir::new();
     let run = dataset("simd.run");

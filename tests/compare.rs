@@ -273,6 +273,35 @@ fn runs_that_cannot_be_compared_have_no_percent_in_the_headline() {
 }
 
 #[test]
+fn runs_that_take_the_same_time_have_no_part_that_explains_it() {
+    let dir = Dir::new();
+    let trace = |file: &str, first_us: f64| {
+        let span = |name: &str, from_us: f64, until_us: f64| {
+            serde_json::json!({
+                "ph": "X", "name": name, "pid": 1, "tid": 1, "ts": from_us, "dur": until_us - from_us
+            })
+        };
+        // The second is 200 ns longer.
+        let end_us = 100_000.0 + first_us / 100_000.0;
+        let events = [
+            span("decode", 0.0, first_us),
+            span("encode", first_us, end_us),
+        ];
+        let text = serde_json::json!({ "traceEvents": events }).to_string();
+        std::fs::write(dir.join(file), text).unwrap();
+        file.to_owned()
+    };
+    let (base, run) = (trace("a.json", 20_000.0), trace("b.json", 40_000.0));
+    // One span of a name a side: nothing is judged.
+    let line = compare(&dir, &[&base, &run, "-q"]).exits(3).stdout;
+    assert!(line.contains("+0.0 %"), "{line}");
+    assert!(
+        !line.contains("mostly") && !line.contains("most in one"),
+        "{line}"
+    );
+}
+
+#[test]
 fn fail_on_and_the_threshold_decide_the_exit_code() {
     let dir = Dir::new();
     let base = bricks(&dir, "a.run", 60, 100_000, "host");

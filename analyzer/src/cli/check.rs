@@ -65,4 +65,6 @@ pub enum CheckFormat {
     Json,
     /// JUnit XML, for CI systems.
     Junit,
+    /// Markdown of one screen, for a pull request.
+    Markdown,
 }

@@ -98,6 +98,7 @@ pub fn check(
             }
             CheckFormat::Json => render::json(&checked),
             CheckFormat::Junit => render::junit(&checked),
+            CheckFormat::Markdown => render::markdown(&checked),
         };
         to.result(&text, matches!(format, CheckFormat::Json), stderr)?;
     }

@@ -1,6 +1,7 @@
 //! Outcomes for people and for programs.
 
 mod junit;
+mod markdown;
 
 use serde_json::json;
 use trueno_model::width;
@@ -8,6 +9,7 @@ use trueno_render::style::{Meaning, Palette};
 
 use super::outcome::{CheckedRun, Outcome, Status, worst};
 pub use junit::junit;
+pub use markdown::markdown;
 
 /// For a terminal of `room` columns: assertions in the order of the file, and counts. Several runs each get a
 /// heading.

@@ -68,7 +68,9 @@ pub fn headline(comparison: &Comparison) -> String {
         },
         None => parts.push("wall time not measured on both sides".to_owned()),
     }
-    parts.extend(wall.and_then(|(_, base, run)| largest_part(comparison, run - base)));
+    // Parts of what is shown as +0.0 % explain nothing.
+    let differs = wall.filter(|(_, base, run)| (run - base).abs() >= 0.0005 * base);
+    parts.extend(differs.and_then(|(_, base, run)| largest_part(comparison, run - base)));
     parts.extend(names(comparison));
     parts.join("; ")
 }
