@@ -1,6 +1,7 @@
 //! A store, opened as its usual environment says.
 
 use std::env;
+use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,8 +75,16 @@ impl Connection {
         Ok(Self { store, prefix, uri })
     }
 
+    /// An error with its cause, behind the address of the folder.
     pub fn failed(&self, error: &object_store::Error) -> anyhow::Error {
         error_text(&self.uri, error)
+    }
+}
+
+/// The address of the folder.
+impl Display for Connection {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.uri)
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use futures::StreamExt;
 use object_store::{Error, GetOptions, GetRange, ObjectStore};
 use tokio::time::sleep;
 
@@ -56,7 +57,7 @@ async fn piece(
     name: &str,
     object: &Object,
     range: std::ops::Range<u64>,
-) -> anyhow::Result<bytes::Bytes> {
+) -> anyhow::Result<Vec<u8>> {
     let mut pause = PAUSE;
     for attempt in 1.. {
         match one_answer(connection, name, object, range.clone()).await {
@@ -85,7 +86,7 @@ async fn one_answer(
     name: &str,
     object: &Object,
     range: std::ops::Range<u64>,
-) -> Result<bytes::Bytes, Ended> {
+) -> Result<Vec<u8>, Ended> {
     let changed = || {
         Ended::Finally(anyhow!(
             "{name}: the object has changed since it was listed (hint: fetch again)"
@@ -107,9 +108,17 @@ async fn one_answer(
     if answer.meta.size != object.bytes {
         return Err(changed());
     }
-    let bytes = answer.bytes().await;
-    let bytes = bytes.map_err(|error| Ended::Cut(connection.failed(&error)))?;
     let expected = range.end - range.start;
+    let mut bytes = Vec::new();
+    let mut chunks = answer.into_stream();
+    while let Some(chunk) = chunks.next().await {
+        bytes.extend(chunk.map_err(|error| Ended::Cut(connection.failed(&error)))?);
+        if bytes.len() as u64 > expected {
+            return Err(Ended::Finally(anyhow!(
+                "{name}: the store sends more than the {expected} bytes that were asked for"
+            )));
+        }
+    }
     match bytes.len() as u64 {
         length if length == expected => Ok(bytes),
         length => Err(Ended::Cut(anyhow!(

@@ -144,7 +144,7 @@ fn ensure_space(mirror: &Mirror, missing: &[(&String, &Object)]) -> anyhow::Resu
             .bytes
             .saturating_sub(partial.map_or(0, |partial| partial.len()))
     };
-    let needed: u64 = missing.iter().map(there).sum();
+    let needed = missing.iter().map(there).fold(0, u64::saturating_add);
     let free = free_bytes(mirror.folder())?;
     ensure!(
         needed == 0 || free >= needed.saturating_add(SPARE_BYTES),

@@ -1,16 +1,20 @@
 //! The objects of a folder, and the version that they make together.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context, bail, ensure};
 use futures::TryStreamExt;
 use object_store::ObjectMeta;
 use sha2::{Digest, Sha256};
+use tokio::time::timeout;
 
 use crate::connection::Connection;
 
 /// Limit on listed objects. A job of 10,000 ranks has some 300,000.
 const MAX_OBJECTS: usize = 10_000_000;
+/// Limit on the time for the next object. A store may give pages without any.
+const OBJECT: Duration = Duration::from_secs(300);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
@@ -32,15 +36,18 @@ impl Listing {
         let prefix = (!connection.prefix.as_ref().is_empty()).then_some(&connection.prefix);
         let mut objects = BTreeMap::new();
         let mut listed = connection.store.list(prefix);
-        while let Some(meta) = listed
-            .try_next()
+        while let Some(meta) = timeout(OBJECT, listed.try_next())
             .await
+            .with_context(|| format!("{connection}: no object came for {} s", OBJECT.as_secs()))?
             .map_err(|error| connection.failed(&error))?
         {
             let Some(name) = below(&connection.prefix, &meta)? else {
                 continue;
             };
-            objects.insert(name, described(meta));
+            let object = described(meta);
+            if objects.insert(name.clone(), object).is_some() {
+                bail!("{connection}: the store lists {name:?} twice");
+            }
             ensure!(
                 objects.len() <= MAX_OBJECTS,
                 "more than {MAX_OBJECTS} objects"
@@ -64,7 +71,8 @@ impl Listing {
     }
 
     pub fn bytes(&self) -> u64 {
-        self.0.values().map(|object| object.bytes).sum()
+        let bytes = self.0.values().map(|object| object.bytes);
+        bytes.fold(0, u64::saturating_add)
     }
 }
 

@@ -39,7 +39,9 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             // With standard error gone there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let text = format!("error: {error:#}");
+            let text = text.replace(char::is_control, " ");
+            let _ = writeln!(std::io::stderr(), "{text}");
             ExitCode::from(FAILED)
         }
     }

@@ -86,7 +86,7 @@ impl Mirror {
     /// Number and total bytes of the mirrored files.
     pub fn size(&self) -> (usize, u64) {
         let bytes = self.index.values().map(|entry| entry.bytes);
-        (self.index.len(), bytes.sum())
+        (self.index.len(), bytes.fold(0, u64::saturating_add))
     }
 
     pub fn folder(&self) -> &Path {
