@@ -156,9 +156,3 @@ fn main() {
     // What is left there is of no use to anyone.
     let _ = std::fs::remove_dir_all(&folder);
 }
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
