@@ -76,11 +76,13 @@ impl Windows<'_> {
             // One that came later begins the next window.
             seen += u32::from(part.window.was_ended_by_signal());
         }
-        if runs == 0 {
+        if seen == 0 {
             say(&format!(
                 "nothing was recorded: no {} came",
                 self.signal.name()
             ));
+        } else if runs == 0 {
+            say("nothing was recorded, for the reason above");
         }
         if !is_child {
             return Ok(if runs == 0 { 2 } else { u8::from(!is_whole) });

@@ -169,21 +169,23 @@ fn each_time_between_two_signals_is_a_run() {
 
 #[test]
 fn after_the_duration_the_next_signal_begins_the_next_run() {
-    for means in means() {
-        let place = Place::new();
-        let mut recorder = begin(&place, &[means, "--signal=USR1", "--duration=100ms"]);
-        recorder.wait_for("not recording yet");
-        for name in ["-> it.run", "-> it.2.run"] {
-            recorder.send(libc::SIGUSR1);
-            recorder.wait_for("recording ended after 100 ms (--duration); the program goes on");
-            recorder.wait_for(name);
-            recorder.said.clear();
-        }
-        place.tell("enough");
-        let (status, said) = recorder.ends();
-        assert_eq!(status.code(), Some(program::CODE), "{means}: {said}");
-        assert_eq!(run_json(&place.path("it.2.run")).state, State::Finished);
+    // The same for both; tracing ends sooner than sampling, which looks up names.
+    let Some(means) = means().pop() else {
+        return;
+    };
+    let place = Place::new();
+    let mut recorder = begin(&place, &[means, "--signal=USR1", "--duration=100ms"]);
+    recorder.wait_for("not recording yet");
+    for name in ["-> it.run", "-> it.2.run"] {
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("recording ended after 100 ms (--duration); the program goes on");
+        recorder.wait_for(name);
+        recorder.said.clear();
     }
+    place.tell("enough");
+    let (status, said) = recorder.ends();
+    assert_eq!(status.code(), Some(program::CODE), "{means}: {said}");
+    assert_eq!(run_json(&place.path("it.2.run")).state, State::Finished);
 }
 
 #[test]
