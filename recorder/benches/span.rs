@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use trueno_recorder::{BrickId, Overflow, Recorder};
+use trueno_testing::{median, ticks};
 
 const ROUNDS: usize = 200;
 const BATCH: u32 = 5_000;
@@ -154,23 +155,4 @@ fn main() {
     drop(rec);
     // What is left there is of no use to anyone.
     let _ = std::fs::remove_dir_all(&folder);
-}
-
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
-#[cfg(target_arch = "x86_64")]
-fn ticks() -> u64 {
-    // SAFETY: the instruction is there on every x86-64 processor.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn ticks() -> u64 {
-    use std::sync::OnceLock;
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }

@@ -18,6 +18,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use trueno_recorder::{BrickGuard, BrickId, Name, Overflow, Recorder};
+use trueno_testing::{median, ticks};
 
 const SPANS: u64 = 10_000_000;
 const ROUNDS: usize = 5;
@@ -226,12 +227,6 @@ fn verdict(what: &str, value: f64, most: f64, unit: &str) {
     println!("{word:<7} {what}: {value:.2}{unit}, target at most {most}{unit}");
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
-}
-
 fn cpu_ns() -> f64 {
     // SAFETY: all zeros is a valid value of this struct of numbers.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -264,17 +259,4 @@ fn folder_bytes(folder: &Path) -> u64 {
             Err(_) => 0,
         })
         .sum()
-}
-
-#[cfg(target_arch = "x86_64")]
-fn ticks() -> u64 {
-    // SAFETY: the instruction is there on every x86-64 processor.
-    unsafe { std::arch::x86_64::_rdtsc() }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn ticks() -> u64 {
-    use std::sync::OnceLock;
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    ORIGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }

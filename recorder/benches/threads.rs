@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use trueno_recorder::Recorder;
+use trueno_testing::median;
 
 const PAIRS: usize = 9;
 
@@ -98,14 +99,14 @@ fn measure(name: &str, threads: usize, program: impl Fn(&Recorder)) {
         recorded.push(time);
         faults.push((all - bare_faults) as f64 / threads as f64);
     }
-    let (bare, recorded) = (median(&mut bare), median(&mut recorded));
+    let (bare, recorded) = (median(bare), median(recorded));
     println!(
         "{name}: {:.2} times the CPU time ({:.1} ms, unrecorded {:.1} ms); a thread adds {:.1} us and {:.1} page faults; peak {} MiB",
         recorded / bare,
         recorded * 1e3,
         bare * 1e3,
         (recorded - bare) / threads as f64 * 1e6,
-        median(&mut faults),
+        median(faults),
         usage().ru_maxrss >> 10,
     );
 }
@@ -125,11 +126,6 @@ fn timed(program: &impl Fn(&Recorder), rec: Recorder) -> (f64, i64) {
         seconds(&after) - seconds(&before),
         after.ru_minflt - before.ru_minflt,
     )
-}
-
-fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 fn usage() -> libc::rusage {

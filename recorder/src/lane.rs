@@ -434,7 +434,7 @@ impl Lane {
             let (fits, half_full) = self.producer.reserve(needed);
             let capacity = self.ring().capacity();
             let is_much = half_full || u64::from(self.next_seq) > capacity;
-            if is_much && self.shared.rings.is_outgrown(capacity) && self.follow() {
+            if is_much && self.shared.rings.is_outgrown(capacity) && self.follow_if_ready() {
                 continue;
             }
             if half_full {
@@ -456,22 +456,34 @@ impl Lane {
                     sleep = (sleep * 2).min(LONGEST_BLOCKED_SLEEP);
                 }
                 Overflow::Grow => {
-                    if !self.follow() {
+                    // None: there is no memory for one.
+                    let Some(next) = self.shared.rings.grown(capacity) else {
                         return false;
-                    }
+                    };
+                    self.follow(next);
                 }
             }
         }
     }
 
-    /// Carries on in a longer ring. False: there is no memory for one.
-    fn follow(&mut self) -> bool {
-        let Some(next) = self.shared.rings.grown(self.ring().capacity()) else {
+    /// Carries on in a longer ring if one is ready. If not, the writer makes one while this one still has room: mapping it
+    /// takes longer than all else that recording costs a short program.
+    fn follow_if_ready(&mut self) -> bool {
+        let shared = &self.shared;
+        let (capacity, thread) = (self.ring().capacity(), self.thread().index);
+        let next = shared
+            .rings
+            .ready(capacity, thread, || shared.mailbox.wake());
+        let Some(next) = next else {
             return false;
         };
+        self.follow(next);
+        true
+    }
+
+    fn follow(&mut self, next: Arc<Ring>) {
         next.header().take(&self.thread().identity());
         self.producer.follow(next);
-        true
     }
 
     /// Counts rows that are not recorded.

@@ -1,5 +1,6 @@
 //! Rings of one recorder: first ones, those that follow full ones, and spare ones.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -42,12 +43,35 @@ pub(crate) struct RingPool {
     first_records: usize,
     /// Bytes of `sizes.growth_bytes` that are taken.
     grown_bytes: AtomicU64,
-    spare: Mutex<Vec<Arc<Ring>>>,
+    longer_rings: Mutex<LongerRings>,
     first_rings: Mutex<FirstRings>,
     /// Threads that ended since the writer looked last.
     ended: AtomicUsize,
     /// Records of the longest ring that a thread uses, those for growth apart.
     longest: AtomicU64,
+}
+
+/// Rings that are no first ones and that no thread uses.
+#[derive(Default)]
+struct LongerRings {
+    spare: Vec<Arc<Ring>>,
+    /// Lengths that threads found no ring of since the writer looked last, with the indices of the threads.
+    missing: BTreeSet<(u64, u32)>,
+}
+
+impl LongerRings {
+    fn count(&self, records: u64) -> usize {
+        let alike = |ring: &&Arc<Ring>| ring.capacity() == records;
+        self.spare.iter().filter(alike).count()
+    }
+
+    fn take(&mut self, records: u64) -> Option<Arc<Ring>> {
+        let is_it = |ring: &Arc<Ring>| ring.capacity() == records;
+        let at = self.spare.iter().position(is_it)?;
+        let ring = self.spare.swap_remove(at);
+        // One that others have written to meanwhile is left alone.
+        ring.is_fresh().then_some(ring)
+    }
 }
 
 /// Short rings that no thread uses. As many stay as threads were there at once.
@@ -68,7 +92,7 @@ impl RingPool {
             sizes,
             first_records,
             grown_bytes: AtomicU64::new(0),
-            spare: Mutex::default(),
+            longer_rings: Mutex::default(),
             first_rings: Mutex::default(),
             ended: AtomicUsize::new(0),
             longest: AtomicU64::new(0),
@@ -110,12 +134,8 @@ impl RingPool {
 
     fn spare_or_new(&self, records: u64) -> Option<Arc<Ring>> {
         self.longest.fetch_max(records, Ordering::Relaxed);
-        let mut spare = lock(&self.spare);
-        let is_it = |ring: &Arc<Ring>| ring.capacity() == records;
-        let known = spare.iter().position(is_it).map(|at| spare.swap_remove(at));
-        drop(spare);
-        let fresh = known.filter(|ring| ring.is_fresh());
-        fresh.or_else(|| self.live.ring(records as usize))
+        let spare = lock(&self.longer_rings).take(records);
+        spare.or_else(|| self.live.ring(records as usize))
     }
 
     fn starts_small(&self) -> bool {
@@ -132,13 +152,45 @@ impl RingPool {
         (capacity * STEP).min(self.sizes.records as u64)
     }
 
-    /// A ring to follow one of `capacity` records: the next longer one after a short one, after a full one one twice as
-    /// large, or as large as memory for growth is left.
-    pub fn grown(&self, capacity: u64) -> Option<Arc<Ring>> {
-        if self.is_outgrown(capacity) {
-            return self.spare_or_new(self.step(capacity));
+    /// The next longer ring for a thread after an outgrown one of `capacity` records, if there is one. If not,
+    /// [`RingPool::stock`] makes it; `wake` lets the writer do so now.
+    pub fn ready(&self, capacity: u64, thread: u32, wake: impl FnOnce()) -> Option<Arc<Ring>> {
+        let records = self.step(capacity);
+        let mut longer = lock(&self.longer_rings);
+        let ring = longer.take(records);
+        let is_news = ring.is_some() || longer.missing.insert((records, thread));
+        drop(longer);
+        if ring.is_some() {
+            self.longest.fetch_max(records, Ordering::Relaxed);
         }
-        let mut records = (capacity * 2).min(LARGEST_RING.max(capacity));
+        if is_news {
+            wake();
+        }
+        ring
+    }
+
+    /// A ring to follow one of `capacity` records that has no room: a longer one after a short one, after others one
+    /// twice as large, or as large as memory for growth is left.
+    pub fn grown(&self, capacity: u64) -> Option<Arc<Ring>> {
+        if !self.is_outgrown(capacity) {
+            let records = (capacity * 2).min(LARGEST_RING.max(capacity));
+            return self.grown_to(records, self.sizes.records as u64);
+        }
+        let records = self.step(capacity);
+        let is_first = capacity == self.first_records as u64;
+        let is_ready = lock(&self.longer_rings).count(records) > 0;
+        // The writer makes the longer one, which takes milliseconds. Until it has, one more of this length will do.
+        if !is_first
+            && !is_ready
+            && let Some(ring) = self.grown_to(capacity, capacity)
+        {
+            return Some(ring);
+        }
+        self.spare_or_new(records)
+    }
+
+    /// A ring of `records` records or fewer, but at least `least`, from the memory for growth.
+    fn grown_to(&self, mut records: u64, least: u64) -> Option<Arc<Ring>> {
         loop {
             let bytes = Ring::bytes(records as usize)? as u64;
             if self.take_growth(bytes) {
@@ -148,7 +200,7 @@ impl RingPool {
                 }
                 return ring;
             }
-            if records <= self.sizes.records as u64 {
+            if records <= least {
                 return None;
             }
             records /= 2;
@@ -171,8 +223,8 @@ impl RingPool {
         let _ = self.grown_bytes.fetch_update(set, fetch, less);
     }
 
-    /// Has rings ready for the next new thread, and for the next one that outgrows its own: making one of full length
-    /// takes a millisecond.
+    /// Has rings ready for the next new thread, for the first one that outgrows its own, and for those that found none:
+    /// making one of full length takes milliseconds.
     pub fn stock(&self) {
         if self.starts_small() {
             let mut rings = lock(&self.first_rings);
@@ -180,16 +232,32 @@ impl RingPool {
                 self.have_block(&mut rings);
             }
         }
-        let records = match self.longest.load(Ordering::Relaxed) {
-            _ if !self.starts_small() => self.sizes.records as u64,
-            0 => self.step(self.first_records as u64),
-            longest => self.step(longest),
-        };
-        let is_it = |ring: &Arc<Ring>| ring.capacity() == records;
-        if !lock(&self.spare).iter().any(is_it)
-            && let Some(ring) = self.live.ring(records as usize)
-        {
-            lock(&self.spare).push(ring);
+        let missing = std::mem::take(&mut lock(&self.longer_rings).missing);
+        let missing: Vec<_> = missing.into_iter().map(|(records, _)| records).collect();
+        for alike in missing.chunk_by(u64::eq) {
+            self.have(alike[0], alike.len());
+        }
+        if !self.starts_small() {
+            return self.have(self.sizes.records as u64, 1);
+        }
+        match self.longest.load(Ordering::Relaxed) {
+            0 => {
+                let second = self.step(self.first_records as u64);
+                self.have(second, 1);
+                self.have(self.step(second), 1);
+            }
+            longest if self.is_outgrown(longest) => self.have(self.step(longest), 1),
+            _ => {}
+        }
+    }
+
+    /// Has so many spare rings of a length.
+    fn have(&self, records: u64, count: usize) {
+        while lock(&self.longer_rings).count(records) < count {
+            let Some(ring) = self.live.ring(records as usize) else {
+                return;
+            };
+            lock(&self.longer_rings).spare.push(ring);
         }
     }
 
@@ -210,13 +278,12 @@ impl RingPool {
             return;
         }
         let is_left = ring.next().is_some() && ring.capacity() == self.sizes.records as u64;
-        let mut spare = lock(&self.spare);
-        let alike = |other: &&Arc<Ring>| other.capacity() == ring.capacity();
-        if is_left || spare.iter().filter(alike).count() >= SPARE_RINGS {
+        let mut longer = lock(&self.longer_rings);
+        if is_left || longer.count(ring.capacity()) >= SPARE_RINGS {
             return self.live.remove_ring(&ring);
         }
         if let Some(ring) = ring.recycle() {
-            spare.push(ring);
+            longer.spare.push(ring);
         }
     }
 

@@ -87,12 +87,15 @@ impl Writer {
         loop {
             let ending = self.ending.asked.load(Ordering::Acquire);
             self.take_pair(ending);
+            if !ending {
+                // First: a thread may be waiting for the longer ring, and has less and less room in its own.
+                self.shared.rings.stock();
+            }
             self.read_rings();
             self.take_requests();
             if ending {
                 return self.end();
             }
-            self.shared.rings.stock();
             self.tables.flush_rests(&mut self.files);
             let trouble =
                 self.run.recorder.crash_safe == Some(true) && self.shared.live.trouble().is_some();

@@ -88,19 +88,37 @@ const TOO_FAST: u64 = 20;
 
 fn replay(rows: &[Row]) -> Replayed {
     let mut out = Replayed::default();
-    for row in rows {
-        let before = out.live.remove(&row.address);
-        if row.bytes > 0 {
-            out.contradictions += u64::from(before.is_some());
-            out.live.insert(row.address, *row);
-        } else if let Some(taken) = before {
-            let same = (taken.bytes, taken.weight) == (-row.bytes, row.weight);
-            out.contradictions += u64::from(!same);
-        } else {
-            out.not_taken += 1;
+    for same_time in rows.chunk_by(|row, next| row.time_ns == next.time_ns) {
+        let mut waiting: Vec<&Row> = same_time.iter().collect();
+        while !waiting.is_empty() {
+            // Rows of one thread are in order. Those of two threads at the same time are not: the one that fits comes
+            // first.
+            let fits = |nth: &usize| {
+                let row = waiting[*nth];
+                let mut earlier = waiting[..*nth].iter();
+                earlier.all(|other| other.thread != row.thread)
+                    && out.live.contains_key(&row.address) == (row.bytes < 0)
+            };
+            let nth = (0..waiting.len()).find(fits).unwrap_or(0);
+            out.add(waiting.remove(nth));
         }
     }
     out
+}
+
+impl Replayed {
+    fn add(&mut self, row: &Row) {
+        let before = self.live.remove(&row.address);
+        if row.bytes > 0 {
+            self.contradictions += u64::from(before.is_some());
+            self.live.insert(row.address, *row);
+        } else if let Some(taken) = before {
+            let same = (taken.bytes, taken.weight) == (-row.bytes, row.weight);
+            self.contradictions += u64::from(!same);
+        } else {
+            self.not_taken += 1;
+        }
+    }
 }
 
 #[test]

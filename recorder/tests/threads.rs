@@ -1,8 +1,10 @@
 //! Several threads, several recorders.
 
 use std::collections::HashSet;
+use std::time::Duration;
 
 use trueno_format::observe::Observer;
+use trueno_format::ring::Ring;
 use trueno_format::salvage;
 use trueno_recorder::{BrickId, Overflow, Recorder, SpanId};
 use trueno_testing::{Cell, folder, run_json, table};
@@ -473,4 +475,54 @@ fn a_wait_learns_of_its_tasks_late_and_a_checksum_of_a_row_that_ended() {
     assert_eq!(checksums.rows, 1);
     assert_eq!(checksums.number("span", 0), Some(brick.get().into()));
     assert_eq!(checksums.cell("layer", 0), &Cell::U(5));
+}
+
+/// Page faults of the calling thread so far.
+fn page_faults() -> i64 {
+    // SAFETY: zeros are a valid state of numbers, and the call fills it.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut usage);
+        usage.ru_minflt
+    }
+}
+
+/// The writer maps longer rings, of 1 MiB and 4 MiB in the end, while the thread still has room in its own.
+#[test]
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    ignore = "under qemu, MADV_POPULATE_WRITE does nothing"
+)]
+fn a_thread_that_outgrows_its_rings_maps_none_itself() {
+    const FAST: u64 = 1_900;
+    const EACH: u64 = 1_000;
+    let (_folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    let record = |rows| (0..rows).for_each(|_| drop(rec.brick("many")));
+    record(1);
+    let before = page_faults();
+    record(FAST - 1);
+    let mut recorded = FAST;
+    let mut faults = page_faults() - before;
+    while recorded < 60_000 {
+        // The writer looks at least once for each time that the thread goes on.
+        while rec.status().rows < recorded {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let before = page_faults();
+        record(EACH);
+        faults += page_faults() - before;
+        recorded += EACH;
+    }
+    let longest = Ring::bytes(1 << 16).unwrap() as u64;
+    let is_longest = |file: std::io::Result<std::fs::DirEntry>| {
+        file.unwrap().metadata().is_ok_and(|of| of.len() == longest)
+    };
+    assert!(
+        std::fs::read_dir(path.join("live"))
+            .unwrap()
+            .any(is_longest)
+    );
+    rec.finish().unwrap();
+    assert!(faults < 100, "{faults} page faults");
 }

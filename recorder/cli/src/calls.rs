@@ -17,6 +17,18 @@ pub fn run(
     output: &Output,
     strict: bool,
 ) -> Result<u8, Failure> {
+    let way = subject.way(&part.window, Means::Tracing)?;
+    record(way, calls, part, output, strict)
+}
+
+/// Returns the exit code.
+pub fn record(
+    way: Way<'_>,
+    calls: &Calls,
+    part: &Part,
+    output: &Output,
+    strict: bool,
+) -> Result<u8, Failure> {
     let window = &part.window;
     let is_over = || window.is_over();
     let recorded = trueno_tracer::Part {
@@ -25,7 +37,7 @@ pub fn run(
         end: window.ends().then_some(&is_over),
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
-    match subject.way(window, Means::Tracing)? {
+    match way {
         Way::Over(status) => Ok(end_before_begin(window, status)),
         Way::Start(command) => {
             let mut id = 0;
@@ -49,7 +61,7 @@ pub fn run(
                     .insert("calls".to_owned(), calls.text().to_owned());
                 output.create(head).map_err(Error::Run)
             };
-            let begun = || target.say_begun();
+            let begun = || target.say_begun(window);
             let id = target.process.id;
             let traced = match attach(id, recorded, create, begun, &mut watch) {
                 Ok(traced) => traced,

@@ -23,6 +23,7 @@ mod signals;
 mod subject;
 mod table;
 mod window;
+mod windows;
 mod wrap;
 
 use std::io::{self, Write};

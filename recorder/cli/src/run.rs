@@ -24,8 +24,10 @@ use trueno_tracer::Calls;
 
 use crate::attach::{Means, Process};
 use crate::head::{Output, path_of};
-use crate::subject::{Part, Subject};
+use crate::signals::ControlSignal;
+use crate::subject::{Part, Subject, Way};
 use crate::window::Window;
+use crate::windows::Windows;
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
 const WHAT: &str = "What to record [default: CUDA work and NVTX ranges]";
@@ -151,6 +153,19 @@ pub struct Args {
     /// The program runs unrecorded until then.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
     delay: Option<Duration>,
+    /// Begin the recording when this command gets SIGNAL, and end it at the next one
+    ///
+    /// With --sample or --calls. `kill -USR1 PID` sends it. The program runs unrecorded before and after. Each further pair
+    /// makes another run: PROGRAM.2.run and so on.
+    #[arg(
+        long,
+        value_name = "SIGNAL",
+        value_enum,
+        ignore_case = true,
+        conflicts_with = "delay",
+        help_heading = PART
+    )]
+    signal: Option<ControlSignal>,
     /// Only the program itself, without its child processes
     ///
     /// With --sample or --calls.
@@ -206,10 +221,25 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let (Some(calls), Some(sampling)) = (&args.calls, sampling) {
         return calls_and_samples(args, calls, sampling, &output);
     }
+    if let (Some(calls), Some(signal)) = (&args.calls, args.signal) {
+        let part = || part(args);
+        let windows = windows(args, signal, Means::Tracing, &output, &part);
+        return windows.run(subject, |target, part, output| {
+            calls::record(Way::Attach(target), calls, part, output, args.strict)
+        });
+    }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
         let output = Output::new(&output);
         return calls::run(subject, calls, &part(args), &output, args.strict);
+    }
+    if let (Some(sampling), Some(signal)) = (sampling, args.signal) {
+        let part = || part(args);
+        let windows = windows(args, signal, Means::Sampling, &output, &part);
+        return windows.run(subject, |target, part, output| {
+            let way = Way::Attach(target);
+            samples::record(way, None, sampling, part, output, args.strict)
+        });
     }
     if let Some(sampling) = sampling {
         make_way(args, &output)?;
@@ -262,6 +292,23 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     };
     tell(&summary, status);
     Ok(end(args, status, summary.is_whole()))
+}
+
+fn windows<'a>(
+    args: &Args,
+    signal: ControlSignal,
+    means: Means,
+    output: &'a Path,
+    part: &'a dyn Fn() -> Part,
+) -> Windows<'a> {
+    Windows {
+        signal,
+        means,
+        output,
+        overwrite: args.overwrite,
+        strict: args.strict,
+        part,
+    }
 }
 
 /// Samples what a tracer traces, and not the tracer: two runs, as each has a clock and threads of its own, and joining them is not the
@@ -379,7 +426,7 @@ fn process_name(text: &str) -> Result<String, String> {
 
 /// Refuses flags that the kind of recording does not have.
 fn check_part(args: &Args) -> Result<(), Failure> {
-    let selects = args.no_children || args.only.is_some();
+    let selects = args.no_children || args.only.is_some() || args.signal.is_some();
     let has_window = args.delay.is_some() || args.duration.is_some();
     let (is_outside, is_preloaded) = (
         args.calls.is_some() || args.sample.is_some(),
@@ -387,9 +434,9 @@ fn check_part(args: &Args) -> Result<(), Failure> {
     );
     let is_both = args.calls.is_some() && args.sample.is_some();
     let problem = if is_both && (selects || args.delay.is_some()) {
-        "--delay, --only and --no-children take --sample or --calls, not both"
+        "--delay, --signal, --only and --no-children take --sample or --calls, not both"
     } else if selects && !is_outside {
-        "--only and --no-children need --sample or --calls"
+        "--signal, --only and --no-children need --sample or --calls"
     } else if has_window && !is_outside && !is_preloaded {
         "--delay and --duration need --sample, --calls, --libs or --alloc: CUDA work and NVTX ranges are recorded by a library in \
          the program, from its start to its end"
@@ -444,7 +491,7 @@ fn make_way(args: &Args, output: &Path) -> Result<(), Failure> {
     done.map_err(not_started)
 }
 
-fn not_started(problem: trueno_format::Error) -> Failure {
+pub fn not_started(problem: trueno_format::Error) -> Failure {
     Failure::NotStarted(format!("{problem}; nothing was started"))
 }
 

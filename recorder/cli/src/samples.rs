@@ -11,10 +11,22 @@ use crate::head::{Output, head, not_begun};
 use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
 
-/// Samples a program or process. The run is named after `program_of_run`: the command itself, or a program that it
-/// runs. Returns the exit code.
+/// Samples a program or process. Returns the exit code.
 pub fn run(
     subject: Subject<'_>,
+    program_of_run: Option<&[OsString]>,
+    sampling: Sampling,
+    part: &Part,
+    output: &Output,
+    strict: bool,
+) -> Result<u8, Failure> {
+    let way = subject.way(&part.window, Means::Sampling)?;
+    record(way, program_of_run, sampling, part, output, strict)
+}
+
+/// The run is named after `program_of_run`: the command itself, or a program that it runs. Returns the exit code.
+pub fn record(
+    way: Way<'_>,
     program_of_run: Option<&[OsString]>,
     sampling: Sampling,
     part: &Part,
@@ -36,7 +48,7 @@ pub fn run(
         }
         output.create(head).map_err(Error::Run)
     };
-    match subject.way(window, Means::Sampling)? {
+    match way {
         Way::Over(status) => Ok(end_before_begin(window, status)),
         Way::Start(command) => {
             let (program, rest) = command
@@ -60,7 +72,7 @@ pub fn run(
             }))
         }
         Way::Attach(target) => {
-            let begun = || target.say_begun();
+            let begun = || target.say_begun(window);
             let create = || create(target.head());
             let sampled = match attach(target.process.id, sampling, sampled, create, begun) {
                 Ok(sampled) => sampled,

@@ -3,12 +3,14 @@
 use std::ffi::{OsStr, c_int};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
+use clap::ValueEnum;
 use trueno_tracer::caller_signals;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
+static CONTROL_SIGNALS: AtomicU32 = AtomicU32::new(0);
 
 /// Signals that the terminal also sends to the program. We handle them instead of ignoring them, because a child
 /// inherits ignored signals but not handlers.
@@ -31,6 +33,41 @@ pub fn prepare_attached() {
     for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP] {
         handle(signal, remember);
     }
+}
+
+/// Signal that begins and ends a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ControlSignal {
+    #[value(name = "USR1")]
+    Usr1,
+    #[value(name = "USR2")]
+    Usr2,
+}
+
+impl ControlSignal {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usr1 => "USR1",
+            Self::Usr2 => "USR2",
+        }
+    }
+
+    fn number(self) -> c_int {
+        match self {
+            Self::Usr1 => libc::SIGUSR1,
+            Self::Usr2 => libc::SIGUSR2,
+        }
+    }
+}
+
+/// Counts a signal from now on, even if the caller ignores it, instead of passing it on.
+pub fn count(signal: ControlSignal) {
+    set_handler(signal.number(), count_one);
+}
+
+/// How many have come.
+pub fn control_signals() -> u32 {
+    CONTROL_SIGNALS.load(Ordering::Acquire)
 }
 
 /// A command that starts with the signal dispositions that this process inherited.
@@ -57,9 +94,12 @@ pub fn wait_for(program: i32) -> Option<ExitStatus> {
 }
 
 fn handle(signal: c_int, by: extern "C" fn(c_int)) {
-    if caller_signals::is_ignored(signal) {
-        return;
+    if !caller_signals::is_ignored(signal) {
+        set_handler(signal, by);
     }
+}
+
+fn set_handler(signal: c_int, by: extern "C" fn(c_int)) {
     // SAFETY: all zeros is a valid action; the handlers do only what is allowed in one.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -75,6 +115,10 @@ pub fn was_asked_to_end() -> bool {
 
 extern "C" fn remember(_: c_int) {
     ASKED_TO_END.store(true, Ordering::Release);
+}
+
+extern "C" fn count_one(_: c_int) {
+    CONTROL_SIGNALS.fetch_add(1, Ordering::Release);
 }
 
 extern "C" fn pass_on(signal: c_int) {

@@ -23,9 +23,12 @@ pub struct Part {
     pub processes: Selection,
 }
 
+#[derive(Debug)]
 pub struct Target {
     pub process: Process,
     pub is_child: bool,
+    /// True if the end of a child is waited for after its recording.
+    pub waits_for_end: bool,
 }
 
 pub enum Way<'a> {
@@ -49,6 +52,7 @@ impl<'a> Subject<'a> {
                 Ended::Asked => Ok(Way::Attach(Target {
                     process,
                     is_child: false,
+                    waits_for_end: false,
                 })),
             },
         }
@@ -76,6 +80,7 @@ fn delayed<'a>(command: &[OsString], window: &Window, means: Means) -> Result<Wa
             Ok(Way::Attach(Target {
                 process,
                 is_child: true,
+                waits_for_end: true,
             }))
         }
         Err(problem) => {
@@ -94,13 +99,13 @@ impl Target {
         head
     }
 
-    pub fn say_begun(&self) {
+    pub fn say_begun(&self, window: &Window) {
         let Process { id, name, .. } = &self.process;
         let from = self.process.recorded_from();
-        let how = if self.is_child {
-            ""
-        } else {
-            "; Ctrl-C ends the recording, and the process goes on"
+        let how = match window.ends_at {
+            Some(end) => format!("; {} ends the recording", end.signal.name()),
+            None if self.is_child => String::new(),
+            None => "; Ctrl-C ends the recording, and the process goes on".to_owned(),
         };
         say(&format!("recording process {id} ({name}) from {from}{how}"));
         if self.process.is_stopped {
@@ -108,15 +113,13 @@ impl Target {
         }
     }
 
-    /// Waits for the exit status of a process whose recording has ended.
+    /// The exit status of a child whose recording has ended, and for which the tracer may have waited.
     pub fn status(&self, status: Option<ExitStatus>) -> Option<ExitStatus> {
-        if !self.is_child {
-            return None;
+        match status {
+            _ if !self.is_child => None,
+            None if self.waits_for_end => signals::wait_for(self.process.id),
+            status => status,
         }
-        if status.is_some() {
-            return status;
-        }
-        signals::wait_for(self.process.id)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use trueno_processes::effective_user;
+
 use crate::channel::CHANNEL_NAME;
 
 /// Processes of a program that are not recorded because they run as another user, with their names.
@@ -20,7 +22,7 @@ impl Others {
                 continue;
             }
             left.extend(children(process));
-            let is_other = user_of(process).is_some_and(|its| its != user);
+            let is_other = effective_user(process).is_some_and(|its| its != user);
             if is_other && !self.0.contains_key(&process) && !has_channel(process) {
                 let name = fs::read_to_string(format!("/proc/{process}/comm"));
                 let name = name.unwrap_or_default().trim_end().to_owned();
@@ -45,12 +47,6 @@ fn children(process: u32) -> Vec<u32> {
     lists.flat_map(numbers).collect()
 }
 
-fn user_of(process: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
-}
-
 /// A recorded process may have changed its user later. If its maps cannot be read, it was not recorded.
 fn has_channel(process: u32) -> bool {
     fs::read_to_string(format!("/proc/{process}/maps"))
@@ -66,6 +62,5 @@ mod tests {
         let mut others = Others::default();
         others.look(std::process::id());
         assert_eq!(others.names(), BTreeSet::new());
-        assert!(user_of(std::process::id()).is_some());
     }
 }

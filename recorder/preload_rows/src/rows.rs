@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{AllocationRow, KernelRow, TableId, ThreadRow};
+use trueno_processes::note_that_it_went_on;
 use trueno_recorder::alloc::sampling::weight;
 
 use crate::Error;
@@ -104,11 +105,7 @@ impl Rows {
     }
 
     pub fn program_goes_on(&mut self) {
-        let values = &mut self.run.run().values;
-        values.insert(
-            "program_end".to_owned(),
-            "not recorded: it went on".to_owned(),
-        );
+        note_that_it_went_on(&mut self.run.run().values);
     }
 
     /// Writes the available events. With `cares`, also handles lanes whose threads have ended. Returns true if

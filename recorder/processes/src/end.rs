@@ -1,5 +1,6 @@
 //! The end of processes.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
@@ -7,6 +8,14 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use libc::{c_int, pid_t};
+
+/// Notes in the values of a run that its program went on when the recording ended.
+pub fn note_that_it_went_on(values: &mut BTreeMap<String, String>) {
+    values.insert(
+        "program_end".to_owned(),
+        "not recorded: it went on".to_owned(),
+    );
+}
 
 const ROUND: Duration = Duration::from_millis(20);
 

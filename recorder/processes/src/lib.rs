@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use libc::pid_t;
 
-pub use end::{Ended, ProcessEnd, is_over, wait_for_child};
+pub use end::{Ended, ProcessEnd, is_over, note_that_it_went_on, wait_for_child};
 pub use selection::Selection;
 pub use status::Status;
 
@@ -50,6 +50,16 @@ pub fn family(process: pid_t) -> Vec<pid_t> {
         at += 1;
     }
     all
+}
+
+/// The user whose rights a process has. `None`: there is no such process.
+pub fn effective_user(process: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    trueno_format::host::field(&status, "Uid")?
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 pub fn arguments(process: pid_t) -> Vec<OsString> {

@@ -75,6 +75,14 @@ mod tests {
     }
 
     #[test]
+    fn the_user_of_a_process_is_read() {
+        // SAFETY: takes nothing.
+        let own = unsafe { libc::geteuid() };
+        assert_eq!(crate::effective_user(std::process::id()), Some(own));
+        assert_eq!(crate::effective_user(u32::MAX), None);
+    }
+
+    #[test]
     fn a_thread_of_the_kernel_has_no_memory() {
         let text = "Name:\tkthreadd\nState:\tS (sleeping)\nTgid:\t2\nPPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\n";
         let status = Status::parse(text).unwrap();

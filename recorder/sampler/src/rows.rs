@@ -9,6 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CallRow, CounterRow, EdgeRow, SampleRow, SyncRow, TableId, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
+use trueno_processes::note_that_it_went_on;
 
 use crate::Error;
 use crate::counters::now_ns;
@@ -138,11 +139,7 @@ impl Rows {
     }
 
     pub fn program_goes_on(&mut self) {
-        let values = &mut self.run.run().values;
-        values.insert(
-            "program_end".to_owned(),
-            "not recorded: it went on".to_owned(),
-        );
+        note_that_it_went_on(&mut self.run.run().values);
     }
 
     /// A thread was seen, perhaps for the first time. If its number was in use before, it is a new thread.

@@ -1,7 +1,6 @@
 //! Names and lines of places.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
@@ -10,6 +9,7 @@ use blazesym::MaybeDefault;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use syscalls::Sysno;
+use trueno_processes::effective_user;
 use trueno_trust::{open_owned, user};
 
 /// A function at a place, together with the caller that it was inlined into.
@@ -137,7 +137,10 @@ impl Generated {
             return Some(name);
         }
         let path = format!("/tmp/perf-{process}.map");
-        let owners: Vec<u32> = user_of(process).into_iter().chain([user()]).collect();
+        let owners: Vec<u32> = effective_user(process)
+            .into_iter()
+            .chain([user()])
+            .collect();
         self.read(Path::new(&path), &owners)?;
         self.find(address)
     }
@@ -164,12 +167,6 @@ impl Generated {
         let (_, end, name) = self.functions.get(behind.checked_sub(1)?)?;
         (address < *end).then(|| name.clone())
     }
-}
-
-fn user_of(process: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Parses lines of start and length, in hexadecimal digits, and name. Of lines with the same start, the last one wins.
@@ -208,6 +205,8 @@ pub(crate) fn system_call(function: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]
@@ -260,12 +259,6 @@ mod tests {
         }
         fs::set_permissions(&map, fs::Permissions::from_mode(0o666)).unwrap();
         assert_eq!(name(&map, &[NOBODY, user()]), None, "everyone can write it");
-    }
-
-    #[test]
-    fn the_user_of_a_process_is_read() {
-        assert_eq!(user_of(std::process::id()), Some(user()));
-        assert_eq!(user_of(u32::MAX), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use libc::pid_t;
 use syscalls::{Errno, Sysno};
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CallRow, EdgeRow, SyncRow, ThreadRow};
+use trueno_processes::note_that_it_went_on;
 
 use crate::Error;
 use crate::argument::{self, Bytes, Target};
@@ -151,11 +152,7 @@ impl Rows {
     }
 
     pub fn program_goes_on(&mut self) {
-        let values = &mut self.run.run().values;
-        values.insert(
-            "program_end".to_owned(),
-            "not recorded: it went on".to_owned(),
-        );
+        note_that_it_went_on(&mut self.run.run().values);
     }
 
     pub fn has_begun(&self) -> bool {

@@ -31,7 +31,10 @@ const MAY_USE: [(&str, &[&str]); 37] = [
         "trueno-interpose",
         &["trueno-preload-rows", "trueno-recorder"],
     ),
-    ("trueno-preload-rows", &["trueno-format", "trueno-recorder"]),
+    (
+        "trueno-preload-rows",
+        &["trueno-format", "trueno-processes", "trueno-recorder"],
+    ),
     ("trueno-processes", &["trueno-format"]),
     (
         "trueno-sampler",

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use trueno_format::journal::chunk_hash;
 use trueno_recorder::{BrickId, Name, Operand, Recorder, Signature, TileLevel};
+use trueno_testing::ticks;
 
 use super::writer::Writer;
 
@@ -182,12 +183,6 @@ fn brick(recorder: &Recorder, i: u64) {
 #[inline(never)]
 fn work(i: u64) {
     assert!(black_box(i) < u64::MAX);
-}
-
-#[inline(always)]
-fn ticks() -> u64 {
-    // SAFETY: the instruction is there on every x86-64 processor.
-    unsafe { std::arch::x86_64::_rdtsc() }
 }
 
 fn floor(spans: u64) {

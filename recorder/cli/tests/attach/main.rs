@@ -10,12 +10,10 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::Duration;
 
 use trueno_format::run_json::State;
 use trueno_format::salvage;
-use trueno_testing::{Table, run_json, table};
+use trueno_testing::{Table, run_json, table, wait_until};
 
 const MEANS: [&str; 2] = ["--sample", "--calls"];
 
@@ -153,9 +151,13 @@ impl Recorder {
         }
     }
 
-    fn interrupt(&self) {
+    fn send(&self, signal: i32) {
         // SAFETY: a call with numbers.
-        unsafe { libc::kill(self.child.id().cast_signed(), libc::SIGINT) };
+        unsafe { libc::kill(self.child.id().cast_signed(), signal) };
+    }
+
+    fn interrupt(&self) {
+        self.send(libc::SIGINT);
     }
 
     fn ends(mut self) -> (ExitStatus, String) {
@@ -173,12 +175,6 @@ impl Recorder {
 
 fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
-}
-
-fn wait_until(holds: impl Fn() -> bool) {
-    while !holds() {
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn means() -> Vec<&'static str> {

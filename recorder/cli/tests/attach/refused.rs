@@ -3,7 +3,9 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use crate::{Place, exists, means, wait_until};
+use trueno_testing::wait_until;
+
+use crate::{Place, exists, means};
 
 const NOBODY: u32 = 65534;
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use trueno_format::run_json::State;
-use trueno_testing::{run_json, table};
+use trueno_testing::{run_json, table, wait_until};
 
-use crate::{Place, Recorder, exists, means, program, rows_of, thread_of, wait_until};
+use crate::{Place, Recorder, exists, means, program, rows_of, thread_of};
 
 fn command(flags: &[&str]) -> Vec<String> {
     let own = std::env::current_exe()
@@ -130,6 +130,101 @@ fn a_program_that_ends_before_the_delay_leaves_no_run() {
 }
 
 #[test]
+fn each_time_between_two_signals_is_a_run() {
+    for means in means() {
+        let place = Place::new();
+        // The command does not pass the signal on: the program would end by it.
+        let mut recorder = begin(&place, &[means, "--signal", "USR1"]);
+        recorder.wait_for("not recording yet");
+        wait_until(|| exists(&place.path("ready")));
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("USR1 ends the recording");
+        wait_until_written(&place, program::WORKERS[0]);
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("recording ended by USR1; the program goes on");
+        recorder.wait_for("-> it.run");
+        place.tell("more");
+        wait_until_written(&place, program::CHILD);
+        recorder.said.clear();
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("USR1 ends the recording");
+        wait_until_written(&place, program::CHILD);
+        place.tell("enough");
+        let (status, said) = recorder.ends();
+        assert_eq!(status.code(), Some(program::CODE), "{means}: {said}");
+
+        let runs = [place.run(), place.path("it.2.run")];
+        for (run, goes_on, has_child) in [(&runs[0], true, false), (&runs[1], false, true)] {
+            let json = run_json(run);
+            assert_eq!(json.state, State::Finished, "{means}");
+            assert!(json.values.contains_key("recorded_from"), "{means}");
+            assert_eq!(json.values.contains_key("program_end"), goes_on, "{means}");
+            let threads = table(run, "threads");
+            assert!(thread_of(&threads, program::WORKERS[0]).is_some());
+            let child = thread_of(&threads, program::CHILD);
+            assert_eq!(child.is_some(), has_child, "{means}");
+        }
+    }
+}
+
+#[test]
+fn after_the_duration_the_next_signal_begins_the_next_run() {
+    // The same for both; tracing ends sooner than sampling, which looks up names.
+    let Some(means) = means().pop() else {
+        return;
+    };
+    let place = Place::new();
+    let mut recorder = begin(&place, &[means, "--signal=USR1", "--duration=100ms"]);
+    recorder.wait_for("not recording yet");
+    for name in ["-> it.run", "-> it.2.run"] {
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("recording ended after 100 ms (--duration); the program goes on");
+        recorder.wait_for(name);
+        recorder.said.clear();
+    }
+    place.tell("enough");
+    let (status, said) = recorder.ends();
+    assert_eq!(status.code(), Some(program::CODE), "{means}: {said}");
+    assert_eq!(run_json(&place.path("it.2.run")).state, State::Finished);
+}
+
+#[test]
+fn a_program_that_gets_no_signal_leaves_no_run() {
+    for means in means() {
+        let place = Place::new();
+        let words = [means, "--signal=USR2", "--", "sh", "-c", "exit 9"];
+        let (status, said) = place.recorder(&words).ends();
+        assert_eq!(status.code(), Some(9), "{means}: {said}");
+        assert!(
+            said.contains("nothing was recorded: no USR2 came"),
+            "{said}"
+        );
+        assert!(!exists(&place.run()), "{means}");
+    }
+}
+
+#[test]
+fn a_process_is_recorded_between_signals_until_the_command_is_interrupted() {
+    for means in means() {
+        let place = Place::new();
+        let program = place.program();
+        let id = program.id().to_string();
+        let mut recorder = place.recorder(&[means, "--signal=usr1", "--pid", &id]);
+        recorder.wait_for("not recording yet");
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("USR1 ends the recording");
+        program.wait_until_written(program::WORKERS[0]);
+        recorder.send(libc::SIGUSR1);
+        recorder.wait_for("-> it.run");
+        assert!(!program.is_traced(), "{means}");
+        recorder.stop();
+        assert_eq!(run_json(&place.run()).state, State::Finished, "{means}");
+        assert!(!exists(&place.path("it.2.run")), "{means}");
+        program.ends();
+    }
+}
+
+#[test]
 fn without_children_the_program_alone_is_recorded() {
     for means in means() {
         let place = Place::new();
@@ -210,6 +305,9 @@ fn what_a_kind_of_recording_does_not_have_is_refused() {
         ),
         (&["--libs", "--only", "sh"], "need --sample or --calls"),
         (&["--calls", "--sample", "--delay", "1s"], "not both"),
+        (&["--calls", "--sample", "--signal", "USR1"], "not both"),
+        (&["--libs", "--signal", "USR1"], "need --sample or --calls"),
+        (&["--calls", "--signal", "HUP"], "USR1, USR2"),
         (
             &["--calls", "--only", "/bin/sh"],
             "a name without its folder: sh?",

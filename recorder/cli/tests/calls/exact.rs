@@ -21,7 +21,7 @@ fn each_write_of_each_thread_is_a_row() {
             let relative = format!("file {number}");
             let opened = calls.of("openat", Some(&relative));
             assert_eq!(opened.len(), 1, "{flags}");
-            let absolute = place.0.path().canonicalize().unwrap().join(&relative);
+            let absolute = place.folder().canonicalize().unwrap().join(&relative);
             let absolute = absolute.to_str().unwrap();
             let written = calls.of("write", Some(absolute));
             assert_eq!(written.len(), WRITES, "{flags}");
@@ -191,7 +191,7 @@ fn what_waits_for_others_is_a_wait_and_what_works_is_none() {
     }
     let place = Place::new();
     let text = "echo given | { read word; echo $word; }; sleep 0.01; read line < own";
-    std::fs::write(place.0.path().join("own"), "a file\n").unwrap();
+    std::fs::write(place.path("own"), "a file\n").unwrap();
     let done = place
         .command(&["--calls"], &["sh", "-c", text])
         .output()
@@ -205,7 +205,7 @@ fn what_waits_for_others_is_a_wait_and_what_works_is_none() {
     assert!(!names.contains(&Some("openat")) && !names.contains(&Some("write")));
     // Reading a file waits for nobody.
     let calls = place.calls();
-    let own = place.0.path().canonicalize().unwrap().join("own");
+    let own = place.folder().canonicalize().unwrap().join("own");
     let of_file = calls.of("read", own.to_str());
     assert!(!of_file.is_empty());
     let starts = waits.numbers("start_ns");

@@ -2,23 +2,15 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::thread;
-use std::time::Duration;
 
 use trueno_format::salvage;
-use trueno_testing::{Table, table};
+use trueno_testing::{Table, table, wait_until};
 
 use crate::{Place, can_trace, exists, program};
 
 fn writes(place: &Place) -> u64 {
-    let text = fs::read_to_string(place.0.path().join("writes"));
+    let text = fs::read_to_string(place.path("writes"));
     text.ok().and_then(|text| text.parse().ok()).unwrap_or(0)
-}
-
-fn wait_until(holds: impl Fn() -> bool) {
-    while !holds() {
-        thread::sleep(Duration::from_millis(5));
-    }
 }
 
 fn kept(place: &Place) -> Vec<Table> {
@@ -61,7 +53,7 @@ fn a_killed_recorder_loses_no_call_that_had_ended() {
         recorder.wait().unwrap();
         // Of the last one it may not have seen the end.
         let made = writes(&place);
-        let path = place.0.path().join("written").canonicalize().unwrap();
+        let path = place.path("written").canonicalize().unwrap();
         let found: usize = kept(&place)
             .iter()
             .map(|table| {
@@ -72,8 +64,8 @@ fn a_killed_recorder_loses_no_call_that_had_ended() {
             .sum();
         if goes_on {
             wait_until(|| writes(&place) > made + 10);
-            fs::write(place.0.path().join("enough"), "").unwrap();
-            wait_until(|| exists(&place.0.path().join("ended")));
+            fs::write(place.path("enough"), "").unwrap();
+            wait_until(|| exists(&place.path("ended")));
         }
         // One count is written after its call; those after the kill are in no row.
         assert!(

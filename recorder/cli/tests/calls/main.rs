@@ -6,37 +6,20 @@ mod exact;
 mod kills;
 mod moved;
 mod order;
+#[path = "../place/mod.rs"]
+mod place;
 mod program;
 mod turns;
 mod unchanged;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use trueno_testing::{Table, table};
 
-struct Place(tempfile::TempDir);
+use place::Place;
 
 impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn run(&self) -> PathBuf {
-        self.0.path().join("it.run")
-    }
-
-    fn command(&self, flags: &[&str], program: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
-        command
-            .args(["run", "-o", "it.run"])
-            .args(flags)
-            .arg("--")
-            .args(program)
-            .current_dir(self.0.path());
-        command
-    }
-
     fn record(&self, flags: &[&str], role: &str) -> Output {
         let own = std::env::current_exe().unwrap();
         let own = own.to_str().unwrap();

@@ -33,7 +33,7 @@ fn a_run_that_is_being_recorded_is_not_replaced() {
             "{flags:?}: {said}"
         );
     }
-    assert!(!exists(&place.0.path().join("sign")), "nothing was started");
+    assert!(!exists(&place.path("sign")), "nothing was started");
     rec.finish().unwrap();
     assert_eq!(run_json(&place.run()).state, State::Finished);
     assert_eq!(table(&place.run(), "bricks").texts("name"), [Some("kept")]);
@@ -42,7 +42,7 @@ fn a_run_that_is_being_recorded_is_not_replaced() {
 #[test]
 fn a_run_is_not_replaced_through_a_link() {
     let place = Place::new();
-    let target = place.0.path().join("target.run");
+    let target = place.path("target.run");
     Recorder::create(&target).unwrap().finish().unwrap();
     symlink("target.run", place.run()).unwrap();
     for way in WAYS {
@@ -63,7 +63,7 @@ fn a_run_that_was_renamed_is_whole_under_its_new_name() {
         return;
     }
     let place = Place::new();
-    let [moved, other] = ["moved.run", "other.run"].map(|name| place.0.path().join(name));
+    let [moved, other] = ["moved.run", "other.run"].map(|name| place.path(name));
     let rec = Recorder::create(&other).unwrap();
     rec.finish().unwrap();
     let before = fs::read(other.join("run.json")).unwrap();

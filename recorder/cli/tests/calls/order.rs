@@ -269,7 +269,7 @@ fn a_wait_that_time_or_somebody_else_ended_has_no_cause() {
     }
     // The test itself writes, and nobody traces the test; into a pipe that the program has, and into one with a name.
     let place = Place::new();
-    let fifo = place.0.path().join("fifo");
+    let fifo = place.path("fifo");
     let path = std::ffi::CString::new(fifo.to_str().unwrap()).unwrap();
     // SAFETY: the path ends with a zero.
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);

@@ -109,8 +109,8 @@ fn where_tracing_is_forbidden_nothing_is_started_and_the_doctor_says_so() {
     let done = place.command(&["--calls"], &inner).output().unwrap();
     assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
     assert!(text(&done.stderr).contains("error: programs cannot be traced here"));
-    assert!(!exists(&place.0.path().join("sign")));
-    assert!(!exists(&place.0.path().join("inner.run")));
+    assert!(!exists(&place.path("sign")));
+    assert!(!exists(&place.path("inner.run")));
     let doctor = [own, "doctor", "--need", "calls"];
     let done = Place::new()
         .command(&["--calls"], &doctor)
@@ -194,13 +194,13 @@ fn where_the_system_takes_no_filter_it_says_so_and_what_to_do() {
     );
     assert!(said.contains("Permission denied (os error 13)"), "{said}");
     assert!(said.contains("`--calls` without a list"), "{said}");
-    assert!(!exists(&place.0.path().join("sign")) && !exists(&place.run()));
+    assert!(!exists(&place.path("sign")) && !exists(&place.run()));
     let mut command = place.command(&["--calls"], &["touch", "sign"]);
     // SAFETY: as above.
     unsafe { command.pre_exec(refuse_filters) };
     let done = command.output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
-    assert!(exists(&place.0.path().join("sign")));
+    assert!(exists(&place.path("sign")));
 }
 
 #[test]

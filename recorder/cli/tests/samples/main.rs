@@ -2,6 +2,8 @@
 //! and the program does what it would have done without.
 #![cfg(target_os = "linux")]
 
+#[path = "../place/mod.rs"]
+mod place;
 mod program;
 mod replaced;
 mod waits;
@@ -10,37 +12,17 @@ mod wakers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
 use trueno_format::run_json::State;
 use trueno_format::salvage;
-use trueno_testing::{Table, run_json, table};
+use trueno_testing::{Table, run_json, table, wait_until};
 
-struct Place(tempfile::TempDir);
+use place::Place;
 
 impl Place {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn run(&self) -> PathBuf {
-        self.0.path().join("it.run")
-    }
-
-    fn command(&self, flags: &[&str], program: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
-        command
-            .args(["run", "-o", "it.run"])
-            .args(flags)
-            .arg("--")
-            .args(program)
-            .current_dir(self.0.path());
-        command
-    }
-
     fn part(&self, role: &str) -> Command {
         let own = std::env::current_exe().unwrap();
         let program = [
@@ -321,10 +303,8 @@ fn a_killed_recorder_loses_no_sample_that_was_written() {
     assert!(!uncounted.contains("stacks") && !uncounted.contains("bricks"));
     let stacks = Stacks::new(&samples, &stacks);
     assert!(stacks.with(&["goes_on", "burn"]).len() > 50);
-    fs::write(place.0.path().join("enough"), "").unwrap();
-    while !place.0.path().join("ended").exists() {
-        thread::sleep(Duration::from_millis(5));
-    }
+    fs::write(place.path("enough"), "").unwrap();
+    wait_until(|| place.path("ended").exists());
 }
 
 #[test]
@@ -350,7 +330,7 @@ fn system_calls_and_samples_are_recorded_at_once() {
     assert_eq!(done.status.code(), Some(program::CODE), "{said}");
     let calls = table(&place.run(), "calls");
     assert!(calls.rows > 0);
-    let beside = place.0.path().join("it.samples.run");
+    let beside = place.path("it.samples.run");
     let stacks = Stacks::new(&table(&beside, "samples"), &table(&beside, "stacks"));
     assert!(!stacks.with(&["outer", "middle", "hot"]).is_empty());
     // Joined by the process that was traced, which is not the one that was begun.
@@ -389,7 +369,7 @@ fn a_traced_program_that_does_not_begin_leaves_no_run() {
         .output()
         .unwrap();
     assert_ne!(done.status.code(), Some(0));
-    assert!(!place.run().exists() && !place.0.path().join("it.samples.run").exists());
+    assert!(!place.run().exists() && !place.path("it.samples.run").exists());
 }
 
 /// The traced run has been moved and the program fails: both runs are kept.
@@ -408,7 +388,7 @@ fn a_traced_run_that_was_moved_costs_its_samples_nothing() {
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(2), "{said}");
     for name in ["moved.run", "it.samples.run"] {
-        let run = run_json(&place.0.path().join(name));
+        let run = run_json(&place.path(name));
         assert_eq!(run.state, State::Finished, "{name}");
     }
     assert!(!place.run().exists());

@@ -53,7 +53,7 @@ int main(void) { false_10(); return 0; }
 "#;
 
 fn build(place: &Place, name: &str, source: &str) {
-    let at = |name: &str| place.0.path().join(name);
+    let at = |name: &str| place.path(name);
     let file = at(&format!("{name}.c"));
     fs::write(&file, source).unwrap();
     compile(file.to_str().unwrap(), &["-O1", "-w"], &at(name), &[]);
@@ -79,8 +79,8 @@ fn names_of(way: &str) -> Option<(Place, Vec<String>)> {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    wait_for(&place.0.path().join("worked"));
-    fs::write(place.0.path().join("enough"), "").unwrap();
+    wait_for(&place.path("worked"));
+    fs::write(place.path("enough"), "").unwrap();
     let done = recorder.wait_with_output().unwrap();
     assert!(done.status.success(), "{}", text(&done.stderr));
     let stacks = place.stacks();
@@ -136,7 +136,7 @@ fn a_program_in_a_mount_namespace_has_its_own_names() {
         return;
     }
     let place = Place::new();
-    let at = |name: &str| place.0.path().join(name);
+    let at = |name: &str| place.path(name);
     build(&place, "program", PROGRAM);
     build(&place, "other", OTHER);
     fs::create_dir(at("inside")).unwrap();
@@ -181,13 +181,13 @@ fn a_limit_of_locked_memory_is_said_to_be_one() {
         "ulimit -l 0; for n in 1 2 3; do '{own}' run --sample -o $n.run -- sleep 1 & done; wait"
     );
     fs::set_permissions(
-        place.0.path(),
+        place.folder(),
         std::os::unix::fs::PermissionsExt::from_mode(0o777),
     )
     .unwrap();
     let done = std::process::Command::new("setpriv")
         .args(["--reuid=65534", "--clear-groups", "sh", "-c", &script])
-        .current_dir(place.0.path())
+        .current_dir(place.folder())
         .output()
         .unwrap();
     let said = text(&done.stderr);

@@ -61,7 +61,7 @@ fn a_thread_runs_or_waits_at_any_time_of_its_life() {
     // Of the test's own thread, and of the one that reads.
     let threads = table(&place.run(), "threads");
     let counters = table(&place.run(), "counters");
-    let used = fs::read_to_string(place.0.path().join("used")).unwrap();
+    let used = fs::read_to_string(place.path("used")).unwrap();
     let used: Vec<i128> = used.split(' ').map(|ns| ns.parse().unwrap()).collect();
     let names = threads.texts("name");
     let reader = names

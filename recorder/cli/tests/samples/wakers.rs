@@ -19,7 +19,7 @@ impl Place {
             .args(["-m", "sh", "-c", MOUNT])
             .arg(plain.get_program())
             .args(plain.get_args());
-        command.env(program::ROLE, role).current_dir(self.0.path());
+        command.env(program::ROLE, role).current_dir(self.folder());
         let done = command.output().ok()?;
         let is_told = run_json_of(self).is_some_and(|wakers| wakers == "sched:sched_waking");
         if !is_told {
