@@ -134,10 +134,27 @@ fn an_operator_that_reads_a_value_waits_for_the_device() {
             "work after 90000-100000 | -",
         ]
     );
+    // An arrow from the operator says as much as a call.
+    let mut linked = run(None);
+    linked.launches.clear();
+    linked.fixture.calls.clear();
+    linked
+        .fixture
+        .bricks
+        .push(interval(1, "brick", "aten::mm", 0, us(5)));
+    linked.edges = vec![(1, 3, "spawns")];
+    let path = path_with_rules(&linked.analyse());
+    assert!(
+        path.contains(&"work k 4000-86000 | blocking_call".to_owned()),
+        "{path:?}"
+    );
     // What it does inside is on record.
     let inner = interval(6, "brick", "aten::to", us(6), us(80));
     let path = path_with_rules(&run(Some(inner)).analyse());
-    assert!(path.iter().any(|piece| piece.contains("aten::to")), "{path:?}");
+    assert!(
+        path.iter().any(|piece| piece.contains("aten::to")),
+        "{path:?}"
+    );
 }
 
 /// ```text
