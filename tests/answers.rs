@@ -931,7 +931,7 @@ fn devices_of_all_makers_are_devices() {
             trace.events.last_mut().unwrap()["cat"] = json!(work);
         }
         let headline = headline(&dir, &trace);
-        says(&headline, "host", "GPU 43 % busy · bound by the host: 5");
+        says(&headline, "host", "GPU 41 % busy · bound by the host: 5");
     }
 }
 

@@ -280,10 +280,13 @@ fn other_folders_are_refused_with_a_reason() {
     refused("test.run", "is a run already");
     dir.folder("others");
     fs::write(dir.join("others/sales.parquet"), b"no parquet").unwrap();
-    refused("others", "expected an Nsight Systems export");
+    refused("others", "found one file that is not a trace");
+    dir.folder("damaged");
+    fs::write(dir.join("damaged/NVTX_EVENTS.parquet"), b"no parquet").unwrap();
+    refused("damaged", "expected an Nsight Systems export");
     dir.command(&[
         "import",
-        "others",
+        "damaged",
         "-o",
         "out.run",
         "--format",

@@ -258,7 +258,8 @@ fn import_foreign(
         if let Some(mark) = collector.mark.take() {
             return Ok(Read::Export(path.to_path_buf(), mark));
         }
-        if !shape.has_events || collector.has_only_other_objects() {
+        shape.has_only_others = collector.has_no_objects();
+        if !shape.has_events || shape.has_only_others || collector.has_only_other_objects() {
             return Err(shape.no_trace(path));
         }
         let base = collector.facts.base_ns.take();

@@ -625,6 +625,15 @@ pub fn is_wait_row(name: &str) -> bool {
     )
 }
 
+/// True for the name of a row that adds up operations of a stream, as MindSpore's timelines have them:
+/// `stream_540_parallel_0`.
+pub fn is_sum_of_streams(name: &str) -> bool {
+    let stream = name.strip_prefix("stream_");
+    let parts = stream.and_then(|rest| rest.split_once("_parallel_"));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    parts.is_some_and(|(stream, part)| is_number(stream) && is_number(part))
+}
+
 /// True for the name of a task of one of Ascend's collectives: moving data, reducing it, waiting for another rank.
 pub fn is_task_of_collective(name: &str) -> bool {
     let name = name.trim().trim_end_matches("_SQE");

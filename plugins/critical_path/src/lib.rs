@@ -438,7 +438,9 @@ fn of_devices(
         return Default::default();
     }
     let rows = row_index::row_index(lanes);
-    let mut streams = streams::Streams::new(lanes, &rows, &read.launches(), launched);
+    let launches = read.of_kind(edges::DependencyKind::Launches);
+    let spawns = read.of_kind(edges::DependencyKind::Spawns);
+    let mut streams = streams::Streams::new(lanes, &rows, &launches, &spawns, launched);
     let skews = clock_skew::correct(lanes, &rows, &mut streams, waits, &read.blocking);
     let mut found = device::device(lanes, &rows, &streams, waits, events, legacy);
     blocking_calls::blocking_calls(lanes, &rows, &streams, &read.blocking, &mut found);

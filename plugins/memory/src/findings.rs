@@ -169,15 +169,15 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "{place}: {} of {} were free at the peak, the largest piece {}",
+        "{place}: {} of {} of addresses used until the peak held nothing then, the largest piece {}",
         bytes(found.free() as f64),
         bytes(found.footprint as f64),
         bytes(found.largest_free as f64)
     );
     Some(
         Finding::new("fragmentation", Severity::Info, title)
-            .detail("of the addresses that held a block before; memory returned to the system meanwhile counts as free")
-            .suggestion("allocate blocks of similar size and lifetime from one pool")
+            .detail("whether the allocator kept this memory or returned it to the system was not recorded; only what it kept is fragmented")
+            .suggestion("if it kept the memory, allocate blocks of similar size and lifetime from one pool")
             .evidence(format!("SELECT * FROM memory.fragmentation WHERE place = {}", quoted(place))),
     )
 }

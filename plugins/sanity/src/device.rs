@@ -1,8 +1,10 @@
 //! Checks of kernels, the clock and tensors.
 
+use trueno_analysis::wording::time;
 use trueno_plugin::Severity;
 
 use crate::check::{Check, Spec};
+use crate::facts::Facts;
 use crate::tallies::{Marked, Tallies};
 
 /// Largest relative deviation of a clock rate from the median.
@@ -12,7 +14,7 @@ const LAUNCH: Spec = Spec {
     name: "kernels_after_launch",
     expected: "0 kernels before their launch",
     severity: Severity::Error,
-    suggestion: "host and device clocks do not agree: launch delays and the critical path across them are wrong",
+    suggestion: "launch delays are wrong by up to that difference of the clocks of host and device",
 };
 const VALID: Spec = Spec {
     name: "valid_kernels",
@@ -52,9 +54,9 @@ const TENSORS: Spec = Spec {
     suggestion: "start with the earliest of them",
 };
 
-pub fn checks(tallies: &Tallies) -> [Check; 7] {
+pub fn checks(facts: &Facts, tallies: &Tallies) -> [Check; 7] {
     [
-        launches(&tallies.launches),
+        launches(facts, &tallies.launches, tallies.early_ns),
         valid(tallies),
         bound(tallies),
         graph(&tallies.graph_kernels),
@@ -64,19 +66,30 @@ pub fn checks(tallies: &Tallies) -> [Check; 7] {
     ]
 }
 
-fn launches(launches: &Marked) -> Check {
+/// Clocks that differ by less than this share of the wall time change little.
+const LITTLE: f64 = 0.001;
+const MUCH: f64 = 0.01;
+
+fn launches(facts: &Facts, launches: &Marked, early_ns: u64) -> Check {
     if launches.all == 0 {
         return LAUNCH
             .not_measurable("no kernel of a device is linked to the call that launched it");
     }
     let sql = "SELECT k.id, c.start_ns AS call_start_ns, k.start_ns FROM calls AS c JOIN kernels AS k \
                ON c.correlation = k.correlation WHERE k.start_ns < c.start_ns";
-    LAUNCH
-        .counted(
-            launches.marked,
-            format!("of {} linked kernels", launches.all),
-        )
-        .evidence(sql)
+    let wall_ns = facts.wall_ns.filter(|wall_ns| *wall_ns > 0);
+    let severity = match wall_ns.map(|wall_ns| early_ns as f64 / wall_ns as f64) {
+        Some(share) if share < LITTLE => Severity::Info,
+        Some(share) if share < MUCH => Severity::Warning,
+        _ => LAUNCH.severity,
+    };
+    let mut detail = format!("of {} linked kernels", launches.all);
+    if launches.marked > 0 {
+        let at_most = time(i64::try_from(early_ns).unwrap_or(i64::MAX));
+        detail.push_str(&format!("; the clocks differ by {at_most} or more"));
+    }
+    let spec = Spec { severity, ..LAUNCH };
+    spec.counted(launches.marked, detail).evidence(sql)
 }
 
 fn valid(tallies: &Tallies) -> Check {

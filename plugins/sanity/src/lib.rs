@@ -63,7 +63,7 @@ fn judge(run: &mut Run, facts: &Facts, tallies: &Tallies) -> Result<()> {
     checks.push(completeness::one_timeline(facts, tallies));
     checks.extend(times::bounds(facts, tallies));
     checks.extend(times::links(facts, tallies));
-    checks.extend(device::checks(tallies));
+    checks.extend(device::checks(facts, tallies));
     checks.push(decode::check(&tallies.decode, facts.nothing_missing()));
     checks.push(completeness::cost(facts, tallies));
     checks.extend(ranks::check(run, facts)?);

@@ -90,6 +90,8 @@ pub struct Tallies {
     pub edges: Marked,
     /// Kernels with a linked launch. Marked: those that begin before it.
     pub launches: Marked,
+    /// How long before its launch a kernel began, at most.
+    pub early_ns: u64,
     /// Kernels of replayed graphs. Marked: those under a brick.
     pub graph_kernels: Marked,
     /// Launches of graphs. Marked: those with kernels.
@@ -109,7 +111,7 @@ impl Tallies {
     /// An input lacks a column or has it in another type.
     pub fn read(run: &mut Run, facts: &Facts) -> Result<Self> {
         let mut tallies = scan::read(run, facts)?;
-        tallies.launches = launches(&run.table("launches")?)?;
+        (tallies.launches, tallies.early_ns) = launches(&run.table("launches")?)?;
         tallies.graph_kernels = {
             let table = run.table("graph_kernels")?;
             Marked {
@@ -149,6 +151,7 @@ impl Tallies {
         self.work.merge(&other.work);
         self.edges.merge(&other.edges);
         self.launches.merge(&other.launches);
+        self.early_ns = self.early_ns.max(other.early_ns);
         self.graph_kernels.merge(&other.graph_kernels);
         self.graph_launches.merge(&other.graph_launches);
         self.checksums.merge(&other.checksums);
@@ -172,13 +175,17 @@ impl Tallies {
     }
 }
 
-fn launches(table: &Table) -> Result<Marked> {
+/// Kernels with a linked launch, and how long before it one began at most.
+fn launches(table: &Table) -> Result<(Marked, u64)> {
     let (call, start) = (table.i64("call_start_ns")?, table.i64("start_ns")?);
     let pairs = call.values().iter().zip(start.values());
-    Ok(Marked {
+    let early = pairs.map(|(call, start)| call.saturating_sub(*start));
+    let early: Vec<i64> = early.filter(|ns| *ns > 0).collect();
+    let marked = Marked {
         all: table.rows() as u64,
-        marked: pairs.filter(|(call, start)| start < call).count() as u64,
-    })
+        marked: early.len() as u64,
+    };
+    Ok((marked, count(early.into_iter().max().unwrap_or(0))))
 }
 
 fn sum(table: &Table, column: &str) -> Result<u64> {

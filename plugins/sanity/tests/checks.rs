@@ -1,7 +1,7 @@
 //! The plugin as a whole: made runs in, verdicts out.
 
 use trueno_plugin::testing::{self, Output};
-use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin::{Severity, Table, TableBuilder};
 use trueno_plugin_sanity::Sanity;
 
 /// A row with an interval: id, parent, thread, start, duration.
@@ -315,6 +315,22 @@ fn devices_clocks_and_tensors_are_checked() {
     fails(&made, "clock_rate", 1);
     made.clock.truncate(2);
     not_measurable(&made, "clock_rate");
+}
+
+#[test]
+fn clocks_that_differ_matter_by_how_much_of_the_run_that_is() {
+    let severity = |early_ns: i64| {
+        let made = Made {
+            wall_ns: Some(100_000_000),
+            launches: vec![(10, 20), (early_ns, 0)],
+            ..sane()
+        };
+        let output = made.output();
+        output.finding("kernels_after_launch").unwrap().severity
+    };
+    assert_eq!(severity(11_000), Severity::Info);
+    assert_eq!(severity(500_000), Severity::Warning);
+    assert_eq!(severity(5_000_000), Severity::Error);
 }
 
 #[test]

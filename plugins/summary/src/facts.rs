@@ -91,6 +91,8 @@ pub struct Facts {
     pub empty_graphs: Option<String>,
     /// Names of iterations, if the run has devices.
     pub iterations: Vec<String>,
+    /// The host's rows are steps, and nothing was recorded in them.
+    pub has_only_steps: bool,
     pub halved: Vec<Prediction>,
     /// Gains from bringing a name to its roof, largest first.
     pub at_roof: Vec<Prediction>,
@@ -172,13 +174,20 @@ impl Facts {
         let (devices, any) = devices::read(run, &memory)?;
         let ranks = run.table("ranks")?.rows();
         let incomplete_ranks = texts(&run.table("incomplete_ranks")?, "detail")?;
+        let iteration_names = texts(&run.table("iteration_names")?, "name")?;
+        let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
+        let host = Host::read(&categories, &bricks, &lanes)?;
+        let is_only_steps = |rows: &[(String, i64)]| {
+            let mut names = rows.iter().map(|row| &row.0);
+            !rows.is_empty() && names.all(|name| is_any_of(&iteration_names, name))
+        };
+        let has_only_steps =
+            devices.is_empty() && host.waits.is_empty() && is_only_steps(&host.bricks);
         let iterations = if devices.is_empty() {
             Vec::new()
         } else {
-            texts(&run.table("iteration_names")?, "name")?
+            iteration_names
         };
-        let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
-        let host = Host::read(&categories, &bricks, &lanes)?;
         let sampled = Sampled::read(
             &run.table("sampled_functions")?,
             &run.table("sampled_threads")?,
@@ -203,6 +212,7 @@ impl Facts {
             path: path.filter(|_| !has_no_path),
             one_call: OneCall::read(&bricks, wall_ns)?,
             empty_graphs: texts(&graphs, "found")?.pop(),
+            has_only_steps,
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),

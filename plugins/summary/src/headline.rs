@@ -33,7 +33,7 @@ impl<'a> Headline<'a> {
     /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last, so the iterations
     /// only describe the host; `steps_per_s`: inverse of `step_ns`, null in that case and for a single
     /// iteration; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
-    /// the mean device; `share_of`: `span`, or `wall` if that is longer by more than a tenth; `threads`,
+    /// the mean device; `share_of`: `wall`, or `span` if that is not known; `threads`,
     /// `threads_busy_share`: of the host, the share null if its rows only say that threads ran or waited;
     /// `bound_by`, `bound_share`, `bound_detail`: see [`mod@crate::limit`], null if `bottleneck` did not run;
     /// `gain_ns`, `gain_share`: upper limits, for the wall time, of the change `gain_by`, from table

@@ -19,6 +19,15 @@ pub const MAX_GAP: f64 = 0.5;
 const MIN_BUSY: f64 = 0.7;
 /// Shares of the path within this factor count as equal.
 const NEARLY_AS_MUCH: f64 = 1.2;
+/// Classes of gaps that the host leaves between the work of a device. They bound nothing where the device computes for
+/// this many times as long as they could save.
+const HOST_GAPS: [&str; 4] = [
+    "blocking_copies",
+    "launch_bound",
+    "serialisation",
+    "sync_bound",
+];
+const TWICE: f64 = 2.0;
 const PARTS: usize = 3;
 /// Smaller parts are not named.
 const MIN_PART: f64 = 0.05;
@@ -37,7 +46,7 @@ pub struct Limit {
     pub detail: String,
 }
 
-/// Device time as shares of the devices' spans if those are nearly all of the wall time, else of the wall time.
+/// Device time as shares of the wall time; of the devices' spans if that is not known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     pub computation: f64,
@@ -47,6 +56,8 @@ pub struct Shares {
     pub idle: f64,
     /// `span` or `wall`.
     pub of: &'static str,
+    /// The devices had nothing to do before their first or after their last work for a tenth of the wall time.
+    pub is_idle_around: bool,
 }
 
 impl Shares {
@@ -57,8 +68,8 @@ impl Shares {
         let span_ns: f64 = devices.iter().map(|row| row.span_ns as f64).sum();
         let wall_ns = facts.wall_ns.map(|ns| ns as f64 * devices.len() as f64);
         let (whole, of) = match wall_ns {
-            Some(wall_ns) if span_ns < 0.9 * wall_ns => (wall_ns, "wall"),
-            _ => (span_ns, "span"),
+            Some(wall_ns) => (wall_ns, "wall"),
+            None => (span_ns, "span"),
         };
         let parts: [f64; 3] = [
             sum(|split| split.computation_ns),
@@ -72,6 +83,7 @@ impl Shares {
             copy,
             idle: (1.0 - computation - communication - copy).max(0.0),
             of,
+            is_idle_around: span_ns < 0.9 * whole,
         })
     }
 
@@ -97,14 +109,21 @@ impl Limit {
         if let Some(limit) = of_one_call(facts) {
             return Some(limit);
         }
+        let is_small = |top: &Bottleneck| {
+            let gain = top.gain.map_or(0.0, |(_, share)| share);
+            let computation = shares.map_or(0.0, |of| of.computation);
+            HOST_GAPS.contains(&top.class.as_str()) && computation >= TWICE * gain
+        };
         if let Some(top) = facts.bottlenecks.first()
             && (top.code == RETIMED || top.gain.is_some_and(|(_, share)| share >= MIN_GAIN))
             && !is_hidden(&top.class)
+            && !is_small(top)
         {
             return Some(of_finding(facts, top));
         }
         match shares {
             Some(shares) => Some(of_held(facts).unwrap_or_else(|| of_devices(facts, shares))),
+            None if facts.has_only_steps => None,
             // Samples say more of it.
             None if facts.is_sampled_alone => None,
             None => of_threads(facts).map(|limit| of_gaps(facts).unwrap_or(limit)),
@@ -154,6 +173,7 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         copy,
         idle,
         of,
+        ..
     } = *shares;
     let busiest = computation.max(communication).max(copy);
     // Where the path goes through the work of devices, that they idle beside it bounds nothing.
@@ -186,13 +206,10 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         let parts = if has_none && !facts.kernels.is_empty() {
             let kernels = facts.kernels.iter();
             let computing = kernels.filter(|of| !is_communication(&of.name));
-            parts(
-                &computing
-                    .map(|of| (of.name.clone(), of.dur_ns))
-                    .collect::<Vec<_>>(),
-            )
+            let rows = computing.map(|of| (of.name.clone(), of.dur_ns));
+            parts(&rows.collect::<Vec<_>>(), "it")
         } else {
-            parts(&computing.cloned().collect::<Vec<_>>())
+            parts(&computing.cloned().collect::<Vec<_>>(), "it")
         };
         // What most of it is has no name.
         let is_nameless = parts.starts_with("outside bricks") || parts.starts_with("uncategorised");
@@ -363,24 +380,31 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     let (first, ns) = host.categories.first()?;
     let computes =
         |name: &str| !["communication", "data loading", "memory", "waiting"].contains(&name);
-    let (by, parts) = match first.as_str() {
-        name if is_none(name) => ("host", parts(&host.bricks)),
-        other if !computes(other) => (other, parts(&host.categories)),
+    const RECORDED: &str = "what was recorded";
+    let (by, detail) = match first.as_str() {
+        name if is_none(name) => (
+            "host",
+            format!("the host: {}", parts(&host.bricks, RECORDED)),
+        ),
+        other if !computes(other) => {
+            let parts = parts(&host.categories, RECORDED);
+            let detail = match parts.strip_prefix(other) {
+                _ if other == "memory" => format!("copies and allocation: {parts}"),
+                Some(rest) => format!("{other}:{rest}"),
+                None => parts,
+            };
+            (other, detail)
+        }
         _ => {
             let of_work = host.categories.iter().filter(|row| computes(&row.0));
-            ("computation", parts(&of_work.cloned().collect::<Vec<_>>()))
+            let parts = parts(&of_work.cloned().collect::<Vec<_>>(), "it");
+            ("computation", format!("computation: {parts}"))
         }
-    };
-    let lead = match by {
-        "computation" => "computation: ",
-        "host" => "the host: ",
-        "memory" => "copies and allocation: ",
-        _ => "",
     };
     Some(Limit {
         by: by.to_owned(),
         share: trueno_analysis::share(*ns, all_ns),
-        detail: format!("{lead}{parts}"),
+        detail,
     })
 }
 
@@ -422,13 +446,15 @@ fn whole(of: &str) -> &str {
     }
 }
 
-/// Shares of the sum, as text: `GEMM 50 %, Norm 20 %`.
-fn parts(rows: &[(String, i64)]) -> String {
+/// Shares of the sum, which `whole` names, as text: `GEMM 50 % of it, Norm 20 %`.
+fn parts(rows: &[(String, i64)], whole: &str) -> String {
     let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
-    let told = rows.iter().enumerate();
-    let told = told.filter(|(at, row)| *at == 0 || share(row.1) >= MIN_PART);
-    let told = told.take(PARTS);
-    let told = told.map(|(_, (name, ns))| format!("{} {}", short(name), percent(share(*ns))));
-    told.collect::<Vec<_>>().join(", ")
+    let mut named = rows.iter().filter(|row| share(row.1) >= MIN_PART);
+    let Some(first) = named.next() else {
+        return "many small pieces".to_owned();
+    };
+    let text = |row: &(String, i64)| format!("{} {}", short(&row.0), percent(share(row.1)));
+    let others = named.take(PARTS - 1).map(|row| format!(", {}", text(row)));
+    format!("{} of {whole}{}", text(first), others.collect::<String>())
 }

@@ -100,6 +100,10 @@ pub fn sentence(
             ),
             (None, _) if facts.flight_dumps.is_some() => flight(facts),
             (None, 0) => "no events were recorded".to_owned(),
+            (None, _) if facts.has_only_steps => format!(
+                "{} · only steps were recorded, nothing inside them",
+                length(facts)
+            ),
             (None, _) if facts.peak.is_some() => {
                 facts.peak.as_ref().map_or(String::new(), memory_alone)
             }
@@ -290,7 +294,7 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
             .any_busy
             .map(|share| format!("one or the other {}", percent(share))),
     );
-    if shares.of == "wall" {
+    if shares.is_idle_around {
         let spans = facts.devices.iter().map(|row| row.span_ns);
         let spans = spans.fold(0, i64::saturating_add);
         let busy = facts.devices.iter().map(|row| row.busy_ns);

@@ -419,7 +419,7 @@ fn most_of_the_time_is_no_limit_where_nobody_looked_for_bottlenecks() {
     let text = sentence(&not_judged);
     assert!(
         text.ends_with(
-            "most time in computation: FFN 75 %, Attention 25 %; what limits it was not determined"
+            "most time in computation: FFN 75 % of it, Attention 25 %; what limits it was not determined"
         ),
         "{text}"
     );
@@ -436,7 +436,7 @@ fn a_run_of_threads_names_its_categories_and_how_busy_they_were() {
     assert_eq!(
         sentence(&output),
         "step 2.00 ms (median of 5 steady, 500/s) · 2 threads 40 % busy · \
-         bound by computation: FFN 75 %, Attention 25 %"
+         bound by computation: FFN 75 % of it, Attention 25 %"
     );
 }
 
@@ -454,7 +454,7 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
     ]);
     assert_eq!(
         sentence(&output),
-        "wall 101 ms · GPU 99 % busy · bound by computation: GEMM 67 %, Norm 33 % · \
+        "wall 101 ms · GPU 98 % busy · bound by computation: GEMM 67 % of it, Norm 33 % · \
          largest single gain: gemm<float> in half the time saves at most 33.0 ms (33 %)"
     );
     let kernels = output.table("kernels");
@@ -526,7 +526,7 @@ fn ranks_tell_the_slowest_and_what_communication_costs() {
     assert_eq!(
         sentence(&output),
         "step 25.0 ms (median of 4 steady, 40.0/s, rank 1, slowest of 2, fastest 20.0 ms) · \
-         2 GPUs 70 % to 90 % busy · bound by exposed communication: 60 % of the GPU's time"
+         2 GPUs 70 % to 90 % busy · bound by exposed communication: 60 % of the wall"
     );
 }
 
@@ -573,7 +573,9 @@ fn threads_of_which_little_was_recorded_are_bound_by_nothing_that_is_known() {
         sentence(&output).to_owned()
     };
     assert!(told(0.8).ends_with("bound by what was not recorded: 80 % of the wall"));
-    assert!(told(0.2).ends_with("bound by waiting 75 %, outside bricks 25 %"));
+    assert!(
+        told(0.2).ends_with("bound by waiting: 75 % of what was recorded, outside bricks 25 %")
+    );
 }
 
 /// A kernel that starts long after its launch, with no recorded work before it, does not make a run compute-bound.

@@ -40,6 +40,7 @@ use crate::signatures::Signatures;
 use crate::sorter::{Sorted, Sorter};
 use crate::{Error, Notes};
 
+const NO_OBJECT: &str = "element that is not an object";
 const NO_PHASE: &str = "object without ph";
 
 /// An iteration of a process. Work on its other threads is assigned to it by time.
@@ -171,6 +172,10 @@ impl<'a> Collector<'a> {
     /// No events, but other objects.
     pub fn has_only_other_objects(&self) -> bool {
         self.notes.left_out.get(NO_PHASE) == Some(&self.order) && self.order > 0
+    }
+
+    pub fn has_no_objects(&self) -> bool {
+        self.order == 0 && self.notes.left_out.contains_key(NO_OBJECT)
     }
 
     pub fn take_host(&mut self) -> Result<Sorted<HOST_WORDS>, Error> {
@@ -477,7 +482,7 @@ impl Sink for Collector<'_> {
     }
 
     fn no_event(&mut self) {
-        self.notes.leave_out("element that is not an object");
+        self.notes.leave_out(NO_OBJECT);
     }
 
     fn fact(&mut self, key: &str, json: Option<&[u8]>) -> Result<(), Failure> {

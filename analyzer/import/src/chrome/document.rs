@@ -47,6 +47,8 @@ pub(super) trait Sink {
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     pub has_events: bool,
+    /// No element of the array is an object.
+    pub has_only_others: bool,
     /// The first fields of an object without an event array.
     pub keys: Vec<String>,
     /// Further documents after the first, each on its own line.
@@ -136,9 +138,12 @@ fn elements<R: Read, S: Sink>(
 ) -> Result<(), Failure> {
     let mut first = true;
     loop {
+        let next = from.space()?;
         // The format allows an array without its end, so that a crash leaves a good file.
-        let ended = may_stay_open && from.space()?.is_none();
-        if ended || !from.more(b']', &mut first)? {
+        let ended = may_stay_open && next.is_none();
+        // dftracer writes one event a line, and no commas.
+        let is_next_line = !first && next == Some(b'{');
+        if ended || !is_next_line && !from.more(b']', &mut first)? {
             if ended {
                 sink.unclosed_array();
             }
@@ -233,7 +238,10 @@ impl Shape {
     }
 
     pub fn no_trace(&self, path: &Path) -> Error {
-        let found = if self.has_events {
+        let found = if self.has_events && self.has_only_others {
+            "its elements are no objects, as in the memory timelines that PyTorch exports"
+                .to_owned()
+        } else if self.has_events {
             "its objects have no ph".to_owned()
         } else if self.keys.is_empty() {
             "found an empty object".to_owned()

@@ -43,6 +43,10 @@ impl EventArguments {
         self.all[..self.used].iter()
     }
 
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.iter().any(|argument| argument.name == name)
+    }
+
     pub fn take(&mut self, name: &[u8], kind: Value, text: &[u8]) -> bool {
         if text == b"null" && kind == Value::Word {
             return true;

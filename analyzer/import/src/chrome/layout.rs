@@ -85,6 +85,10 @@ struct Evidence {
     collectives: u64,
     /// Copies, waits and marks, which are found among any work.
     any: u64,
+    /// Operations of a graph, as MindSpore describes those that a device ran.
+    operations: u64,
+    /// Rows that add up such operations.
+    sums: u64,
     last: Option<(i64, i64)>,
     may_nest: bool,
 }
@@ -99,6 +103,8 @@ pub(super) struct Seen {
     pub has_correlation: bool,
     pub is_of_collective: bool,
     pub is_of_any_work: bool,
+    pub is_operation: bool,
+    pub is_sum: bool,
     pub start_ns: i64,
     pub end_ns: i64,
 }
@@ -129,6 +135,8 @@ impl Survey {
         of.correlations += u64::from(seen.has_correlation);
         of.collectives += u64::from(seen.is_of_collective);
         of.any += u64::from(seen.is_of_any_work);
+        of.operations += u64::from(seen.is_operation);
+        of.sums += u64::from(seen.is_sum);
         // Rows out of order may nest as well: nobody looks back.
         let is_apart = of
             .last
@@ -527,6 +535,14 @@ impl Evidence {
             }
             ProcessKind::Labelled(_) | ProcessKind::Other if is_host || self.named_calls > 0 => {
                 return Verdict::Role(Role::Host);
+            }
+            // MindSpore numbers processes by device and threads by stream, and names neither.
+            ProcessKind::Labelled(_) | ProcessKind::Other if most(self.operations) => {
+                let device = lanes.process_id(lane.process).parse().unwrap_or(0);
+                return Verdict::Role(in_device(device, true));
+            }
+            ProcessKind::Other if self.sums == self.slices => {
+                return Verdict::Role(Role::NoWork);
             }
             ProcessKind::Labelled(_) | ProcessKind::Other => {}
         }

@@ -222,7 +222,7 @@ fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
 }
 
 fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
-    let columns = ["timestamp", "severity", "text"];
+    let columns = ["timestamp", "severity", "text", "globalPid"];
     each(
         source,
         "DIAGNOSTIC_EVENT",
@@ -230,7 +230,7 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
         context,
         &mut |context, values| {
             context.visited("DIAGNOSTIC_EVENT");
-            let [time, severity, Value::Text(text)] = values else {
+            let [time, severity, Value::Text(text), global] = values else {
                 context.notes.skip("DIAGNOSTIC_EVENT: no text");
                 return Ok(());
             };
@@ -238,9 +238,22 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
                 Value::Int(time) => time.checked_sub(context.origin_ns),
                 _ => None,
             };
+            let processes = &context.threads.pids;
+            // Messages of the session name process 0, those of the tool a negative one.
+            let process = match global {
+                Value::Int(global) if *global > 0 => Some(pid(*global)).filter(|pid| *pid != 0),
+                _ => None,
+            };
+            let is_analysed = process.is_none_or(|process| processes.contains(&process));
+            let text = match process {
+                Some(process) if processes.as_slice() != [process] && !processes.is_empty() => {
+                    format!("process {process}: {text}")
+                }
+                _ => text.to_string(),
+            };
             let severity = match severity {
-                Value::Int(2) => "warning",
-                Value::Int(3) => "error",
+                Value::Int(2) if is_analysed => "warning",
+                Value::Int(3) if is_analysed => "error",
                 _ => "info",
             };
             if severity != "info" {
@@ -250,7 +263,7 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
                 time_ns,
                 severity: context.text(severity),
                 code: context.text("nsys"),
-                text: context.text(text),
+                text: context.text(&text),
                 count: 1,
             };
             context.add(&row)

@@ -326,3 +326,24 @@ fn a_database_in_use_is_read_and_what_is_beside_it_is_said() {
     assert_eq!(run.rows("kernels", &["start_ns"]), ["200"]);
     assert!(run.warns("-wal"));
 }
+
+#[test]
+fn messages_of_other_processes_are_not_those_of_the_run() {
+    // Process 5 ran; 6 did not. 281474976710656 is the session.
+    let run = Export::new(&format!(
+        "{FULL}
+CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);
+INSERT INTO DIAGNOSTIC_EVENT VALUES (100, 2, 'No CUDA events collected.', 100663296),
+    (100, 2, 'Not all events were collected.', 83886080), (100, 2, 'Paranoid.', 281474976710656);"
+    ))
+    .import()
+    .unwrap();
+    let messages = run.rows("diagnostics", &["severity", "text"]);
+    for message in [
+        "info process 6: No CUDA events collected.",
+        "warning Not all events were collected.",
+        "warning Paranoid.",
+    ] {
+        assert!(messages.iter().any(|row| row == message), "{messages:?}");
+    }
+}

@@ -574,3 +574,52 @@ fn the_only_device_is_the_one_that_is_described() {
             .contains_key("trace.deviceProperties.0.name")
     );
 }
+
+/// MindSpore's timelines number devices and streams, and name neither.
+#[test]
+fn operations_of_a_graph_ran_on_a_device() {
+    let operation = |name: &str, ts: u32| {
+        format!(
+            "{{\"name\": \"{name}\", \"ph\": \"X\", \"pid\": 1, \"tid\": 519, \"ts\": {ts}, \"dur\": 4, \
+             \"args\": {{\"type\": \"Mul\", \"fullname\": \"Default/{name}\"}}}}"
+        )
+    };
+    let sum = |part: u32, ts: u32| {
+        format!(
+            "{{\"name\": \"stream_519_parallel_{part}\", \"ph\": \"X\", \"pid\": 10000, \"tid\": 520, \"ts\": {ts}, \"dur\": 9}}"
+        )
+    };
+    let run = import(trace(&[
+        operation("Mul-op1", 0),
+        operation("Mul-op2", 5),
+        sum(0, 0),
+        sum(1, 20),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &["name", "device", "stream", "dur_ns"]),
+        ["Mul-op1 1 519 4000", "Mul-op2 1 519 4000"]
+    );
+    assert!(rows(&run, "bricks", &["name"]).is_empty());
+}
+
+#[test]
+fn iterations_of_ascends_step_trace_are_steps() {
+    let process = "{\"name\": \"process_name\", \"ph\": \"M\", \"pid\": 9, \"tid\": 0, \"args\": {\"name\": \"Step Trace\"}}";
+    let row = |name: &str, category: &str, ts: u32| {
+        format!(
+            "{{\"name\": \"{name}\", \"cat\": \"{category}\", \"ph\": \"X\", \"pid\": 9, \"tid\": 9, \"ts\": {ts}, \"dur\": 40}}"
+        )
+    };
+    let run = import(trace(&[
+        process.to_owned(),
+        row("Iteration 1", "Iteration Time", 0),
+        row("FP_BP Time 1", "FP_BP Time", 0),
+        row("Iteration 2", "Iteration Time", 50),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "bricks", &["kind", "name", "iteration", "dur_ns"]),
+        ["iteration Iteration 1 40000", "iteration Iteration 2 40000"]
+    );
+}

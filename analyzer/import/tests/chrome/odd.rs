@@ -207,3 +207,23 @@ fn escapes_and_odd_texts_become_names() {
     assert_eq!(rows(&run, "bricks", &["name"]), [r"\q\n"]);
     assert!(run.notes.warnings[0].contains("1 text has unescaped backslashes"));
 }
+
+/// As dftracer writes them: one event a line, numbers as texts.
+#[test]
+fn events_need_no_commas_between_them() {
+    let event = |name: &str, ts: u32| {
+        format!(
+            "{{\"name\":\"{name}\",\"cat\":\"POSIX\",\"pid\":\"7\",\"tid\":\"8\",\"ts\":\"{ts}\",\"dur\":\"5\",\"ph\":\"X\"}}"
+        )
+    };
+    for end in ["", "\n]", "\n]\n"] {
+        let text = format!("[\n {}\n{}{end}", event("open", 10), event("read", 20));
+        let run = import(text).unwrap();
+        assert_eq!(
+            rows(&run, "bricks", &["name", "start_ns", "dur_ns"]),
+            ["open 0 5000", "read 10000 5000"]
+        );
+    }
+    let refused = import("[[1, 2, 3], [[4, 5, 6]]]".to_owned()).err().unwrap();
+    assert!(refused.to_string().contains("no objects"), "{refused}");
+}

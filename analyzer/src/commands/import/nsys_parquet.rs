@@ -41,9 +41,19 @@ struct Table {
     rows: u64,
 }
 
-/// Whether a folder holds Parquet files. [`import`] finds out whether they are an export.
+/// Whether a folder holds Parquet files with names of tables of Nsight Systems. [`import`] finds out whether they are an
+/// export.
 pub(crate) fn recognises(folder: &Path) -> bool {
-    !files(folder).is_empty()
+    const TABLES: [&str; 5] = [
+        "META_DATA_EXPORT",
+        "EXPORT_META_DATA",
+        "NVTX_EVENTS",
+        "OSRT_API",
+        "StringIds",
+    ];
+    let files = files(folder);
+    let mut names = files.keys();
+    names.any(|name| name.starts_with(ACTIVITIES) || TABLES.contains(&name.as_str()))
 }
 
 pub(crate) fn bytes(folder: &Path) -> u64 {

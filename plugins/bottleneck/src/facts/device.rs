@@ -34,6 +34,8 @@ pub struct Copy {
     /// The host waits for it: the copy is synchronous or uses pageable memory.
     pub blocks: bool,
     pub is_pageable: bool,
+    /// Pages of unified memory that the driver moved by itself.
+    pub is_migration: bool,
     pub brick: Option<u64>,
 }
 
@@ -210,6 +212,7 @@ impl Device {
                     bytes: bytes.and_then(|bytes| bytes.get(row)),
                     blocks: is_pageable || is_async.and_then(|is| is.get(row)) == Some(false),
                     is_pageable,
+                    is_migration: kinds == [Some("managed"); 2] && call.is_none(),
                     brick: of.and_then(|of| of.get(row)),
                 })
             } else {

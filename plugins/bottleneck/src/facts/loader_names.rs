@@ -46,13 +46,67 @@ pub fn is_loader(name: &str) -> bool {
     if name.contains(['/', '(', '<']) || name.contains("::") || name.contains(".py") {
         return false;
     }
-    let words = || {
-        let words = name.split(|letter: char| !letter.is_alphanumeric());
-        words.filter(|word| !word.is_empty())
-    };
+    let words = words(name);
     let has = |list: &[&str]| {
-        words().any(|word| list.iter().any(|other| word.eq_ignore_ascii_case(other)))
+        let mut words = words.iter();
+        words.any(|word| list.iter().any(|other| word.eq_ignore_ascii_case(other)))
     };
-    let is_input = has(&["input", "inputs"]) && (words().count() == 1 || has(&BESIDE_INPUT));
+    let is_input = has(&["input", "inputs"]) && (words.len() == 1 || has(&BESIDE_INPUT));
     is_input || (has(&LOADER_WORDS) && !has(&BESIDE_LOAD))
+}
+
+/// The words of `load_batch`, `loadBatch` and `load17`, without numbers; `DataLoader` counts as a whole, too.
+fn words(name: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for whole in name.split(|letter: char| !letter.is_alphanumeric()) {
+        let (mut start, mut before) = (0, ' ');
+        for (at, letter) in whole.char_indices() {
+            if letter.is_uppercase() && before.is_lowercase() {
+                words.push(&whole[start..at]);
+                start = at;
+            }
+            before = letter;
+        }
+        if start > 0 {
+            words.push(&whole[start..]);
+        }
+        words.push(whole);
+    }
+    let words = words
+        .into_iter()
+        .map(|word| word.trim_end_matches(char::is_numeric));
+    words.filter(|word| !word.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_or_a_capital_ends_a_word() {
+        for loads in [
+            "load_batch_17",
+            "load17",
+            "loadBatch17",
+            "FetchShard-3f",
+            "DataLoader",
+            "dataloader0",
+            "readNext",
+            "input3",
+        ] {
+            assert!(is_loader(loads), "{loads}");
+        }
+        for other in [
+            "loadModel3",
+            "h2dLoad",
+            "loadWeights",
+            "thread0",
+            "input_layernorm",
+            "upload",
+            "Payload7",
+            "spreader",
+        ] {
+            assert!(!is_loader(other), "{other}");
+        }
+    }
 }

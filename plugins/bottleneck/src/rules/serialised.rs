@@ -34,7 +34,9 @@ pub fn is_serialised(facts: &Facts, options: &Options, device: i64) -> bool {
 /// Calls of a whole run that need a device, of which no work was recorded.
 pub struct DeviceCalls {
     launches: u64,
+    copies: u64,
     waits: u64,
+    copy_ns: i64,
     pub wait_ns: i64,
 }
 
@@ -46,12 +48,18 @@ impl DeviceCalls {
         }
         let mut of = Self {
             launches: 0,
+            copies: 0,
             waits: 0,
+            copy_ns: 0,
             wait_ns: 0,
         };
         for (name, calls, dur_ns, _) in &facts.bricks.calls {
             match vendors::call(name) {
                 Some(Call::Launch) => of.launches = of.launches.saturating_add(*calls),
+                Some(Call::BlockingCopy | Call::AsyncCopy) => {
+                    of.copies = of.copies.saturating_add(*calls);
+                    of.copy_ns = of.copy_ns.saturating_add(*dur_ns);
+                }
                 Some(Call::Wait(for_what)) if for_what != WaitFor::StreamOrder => {
                     of.waits = of.waits.saturating_add(*calls);
                     of.wait_ns = of.wait_ns.saturating_add(*dur_ns);
@@ -59,17 +67,23 @@ impl DeviceCalls {
                 _ => {}
             }
         }
-        let waits = facts.share(of.wait_ns) >= options.general.least_share;
-        (of.launches >= MIN_FEW || waits).then_some(of)
+        let held_ns = of.wait_ns.saturating_add(of.copy_ns);
+        let is_held = facts.share(held_ns) >= options.general.least_share;
+        (of.launches >= MIN_FEW || is_held).then_some(of)
     }
 
     fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {
         let each = [
             (self.launches, "launch", "launches"),
+            (self.copies, "copy", "copies"),
             (self.waits, "wait", "waits"),
         ];
         let each = each.into_iter().filter(|(n, _, _)| *n > 0);
         let each: Vec<String> = each.map(|(n, one, many)| counted(n, one, many)).collect();
+        let each = match each.as_slice() {
+            [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+            each => each.concat(),
+        };
         Draft {
             class: sync::CLASS,
             code: "no_device_work",
@@ -77,7 +91,7 @@ impl DeviceCalls {
             scope: "recording".into(),
             place: "recording".into(),
             confidence: (Confidence::High, "calls are recorded, and no kernel or copy".into()),
-            lead: format!("{} for a device were recorded, but nothing that a device did", each.join(" and ")),
+            lead: format!("{each} for a device were recorded, but nothing that a device did"),
             fix: "record the device too".into(),
             evidence: "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls GROUP BY name ORDER BY dur_ns DESC".into(),
             assumption: "none: what the device did was not recorded".into(),
@@ -87,7 +101,7 @@ impl DeviceCalls {
                 "record kernels too; if they were, look for a message of the profiler",
             ),
         }
-        .without_gain(facts, Evidence::new(self.launches.saturating_add(self.waits), facts.window.wall_ns), Severity::High, verdicts);
+        .without_gain(facts, Evidence::new(self.launches.saturating_add(self.copies).saturating_add(self.waits), facts.window.wall_ns), Severity::High, verdicts);
     }
 }
 

@@ -5,6 +5,9 @@
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
 //! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
+//! Pages of unified memory that the driver moved are found besides: at least `least_gaps` of them, half of what the device is busy with
+//! or `least_share` of the window. What the run would be without them is not known: kernels that touch pages wait for them, too.
+//!
 //! Copies within a device, at least `least_gaps` of them, are found besides: what they do alone, at most what the run would be shorter
 //! by without them. Overlap is computed from device times alone: a call that waits for a kernel before it copies does not overlap it.
 
@@ -16,7 +19,7 @@ use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Facts, Without, Work, condition, name_of};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Verdicts};
+use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, count, percent, time};
 
 /// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
@@ -24,6 +27,7 @@ pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> V
     let moves = |work: &&Work| {
         work.device == device
             && !work.is_kernel()
+            && !work.copy.is_some_and(|copy| copy.is_migration)
             && !work.is_read_back(options.transfer.read_back_bytes)
             && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
     };
@@ -76,6 +80,7 @@ impl Rule for Transfer {
             .saturating_add(calls.map(|row| row.3).saturating_sum());
         for device in devices {
             within_device(facts, options, device, verdicts);
+            migrations(facts, options, device, verdicts);
             let copies = copies(facts, options, device);
             if copies.is_empty() {
                 continue;
@@ -181,6 +186,62 @@ fn moved(copies: &[&Work]) -> String {
         known if known < copies.len() => format!("at least {}", bytes(sum as f64)),
         _ => bytes(sum as f64),
     }
+}
+
+/// Migrations take this share of the time of a device that is busy, or more.
+const MIN_OF_BUSY: f64 = 0.5;
+
+fn migrations(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
+    let is_migration = |work: &Work| work.copy.is_some_and(|copy| copy.is_migration);
+    let work = facts.device.work.iter();
+    let pages: Vec<&Work> = work
+        .filter(|work| work.device == device && is_migration(work))
+        .collect();
+    let n = pages.len() as u64;
+    let moving = facts.device.busy(device, is_migration);
+    let busy_ns = facts.device.busy(device, |_| true).total_ns();
+    let of_busy = trueno_analysis::share(moving.total_ns(), busy_ns).unwrap_or(0.0);
+    let of_wall = facts.share(moving.total_ns());
+    if n < options.gaps.least_gaps || of_busy < MIN_OF_BUSY && of_wall < options.general.least_share
+    {
+        return;
+    }
+    let name = name_of(device);
+    let kernels = facts.device.busy(device, Work::is_kernel);
+    Draft {
+        class: CLASS,
+        code: "page_migrations",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: (Confidence::High, "migrations are recorded".into()),
+        lead: format!(
+            "moving pages of unified memory is {} of what {name} does, {} of the wall ({} in {} migrations)",
+            percent(of_busy),
+            percent(of_wall),
+            moved(&pages),
+            count(n)
+        ),
+        fix: "move the memory before it is used".into(),
+        evidence: format!(
+            "SELECT id, direction, bytes, start_ns, dur_ns FROM transfers WHERE {} AND src_kind = 'managed' AND dst_kind = 'managed'{} ORDER BY dur_ns DESC",
+            condition(device),
+            facts.window.sql(" AND")
+        ),
+        assumption: "none: what the program takes without migrations was not measured".into(),
+        considered: format!(
+            "{} of it overlaps kernels, which may have waited for the pages",
+            time(moving.common_ns(&kernels))
+        ),
+        suggestion: "`cudaMemPrefetchAsync` before the first use on each side, `cudaMemAdvise` for data that both read, or `cudaMalloc` and explicit copies".into(),
+    }
+    .during(facts, &moving)
+    .without_gain(
+        facts,
+        facts.evidence(n, &moving),
+        Severity::from_share(of_wall, &options.general),
+        verdicts,
+    );
 }
 
 fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {

@@ -1,6 +1,8 @@
 //! Copies, and what runs beside them on the device.
 
-use crate::inputs::{US, Work, blocking, facts, gains, kernels, path, texts, transfers};
+use crate::inputs::{
+    US, Work, blocking, facts, gains, kernels, migrations, path, texts, transfers,
+};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
@@ -45,6 +47,34 @@ fn a_call_that_waits_for_a_kernel_is_no_copy_beside_it() {
     // With enough of it they hide.
     let output = rounds(45, blocking, 45);
     assert_eq!(gains(&output), [Some(450 * US)]);
+}
+
+#[test]
+fn pages_that_the_driver_moves_are_no_copies_of_the_program() {
+    let page = |n: i64| Work {
+        called_us: None,
+        ..Work::at(if n % 2 == 0 { "h2d" } else { "d2h" }, n * 50, 20)
+    };
+    let pages: Vec<Work> = (0..20).map(page).collect();
+    let judge = |kernel_us: i64| {
+        let inputs = [
+            facts(1_000),
+            kernels(&[Work::at("add", 0, kernel_us)]),
+            migrations(&pages),
+            path(&[("work", 1_000)]),
+        ];
+        run::<Bottleneck>(inputs, "{}").expect("it ends well")
+    };
+    let output = judge(100);
+    assert_eq!(texts(&output, "bottlenecks", "code"), ["page_migrations"]);
+    assert_eq!(gains(&output), [None]);
+    let said = &texts(&output, "bottlenecks", "sentence")[0];
+    assert!(
+        said.starts_with(
+            "moving pages of unified memory is 87 % of what gpu0 does, 40 % of the wall (20.0 MB in 20 migrations)"
+        ),
+        "{said}"
+    );
 }
 
 #[test]

@@ -86,20 +86,23 @@ pub fn launched_at_once(rows: &[Work]) -> TableBuilder {
 }
 
 pub fn transfers(rows: &[Work]) -> TableBuilder {
-    copies(table("transfers", "direction", rows, soon), rows, true)
+    copies(table("transfers", "direction", rows, soon), rows, "pinned")
+}
+
+/// Pages of unified memory, a megabyte each, that the driver moves.
+pub fn migrations(rows: &[Work]) -> TableBuilder {
+    copies(table("transfers", "direction", rows, soon), rows, "managed")
 }
 
 /// Copies of a megabyte whose calls return when the copy has ended.
 pub fn blocking(rows: &[Work]) -> TableBuilder {
     let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
-    copies(table("transfers", "direction", rows, end), rows, false)
+    copies(table("transfers", "direction", rows, end), rows, "pageable")
 }
 
-fn copies(table: TableBuilder, rows: &[Work], is_async: bool) -> TableBuilder {
-    let kind = || {
-        rows.iter()
-            .map(move |_| if is_async { "pinned" } else { "pageable" })
-    };
+fn copies(table: TableBuilder, rows: &[Work], kind: &'static str) -> TableBuilder {
+    let is_async = kind != "pageable";
+    let kind = || rows.iter().map(move |_| kind);
     table
         .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
         .bool("is_async", rows.iter().map(|_| is_async))

@@ -22,8 +22,22 @@ use crate::load::streams::Streams;
 /// Work that only waited for the previous work on its stream begins within this many usual calls after it.
 const NEXT_CALLS: i64 = 2;
 
-fn may_wait(name: &str) -> bool {
-    vendors::call(name) == Some(Call::MayWait)
+/// PyTorch's operators that bring a value or a shape to the host, and so wait for the device.
+const WAITING_OPERATORS: [&str; 6] = [
+    "aten::_local_scalar_dense",
+    "aten::equal",
+    "aten::is_nonzero",
+    "aten::item",
+    "aten::masked_select",
+    "aten::nonzero",
+];
+
+fn may_wait(class: Class, name: &str) -> bool {
+    match class {
+        Class::Call => vendors::call(name) == Some(Call::MayWait),
+        Class::Brick => WAITING_OPERATORS.contains(&name),
+        _ => false,
+    }
 }
 
 /// A copy from pageable memory is staged, so its call returns before the copy ends: by up to this many usual calls,
@@ -128,13 +142,16 @@ fn calls_that_may_wait(run: &Lanes, streams: &Streams, found: &mut Found) {
         if of_lane.kind != LaneKind::Host {
             continue;
         }
-        for call in &of_lane.spans {
+        for (index, call) in of_lane.spans.iter().enumerate() {
             let label = call.label;
             let may_wait = *known.entry(label).or_insert_with(|| {
                 let label = run.labels.get(label);
-                label.class == Class::Call && may_wait(run.texts.text(label.name))
+                may_wait(label.class, run.texts.text(label.name))
             });
-            if !may_wait || call.dur_ns() <= streams.scale.calls(MIN_HELD_CALLS) {
+            // What waits inside it is on record, and it is an operator that only calls.
+            let next = of_lane.spans.get(index + 1);
+            let has_inner = next.is_some_and(|inner| inner.start_ns < call.end_ns);
+            if !may_wait || has_inner || call.dur_ns() <= streams.scale.calls(MIN_HELD_CALLS) {
                 continue;
             }
             let held = Held {
@@ -161,10 +178,12 @@ mod tests {
     #[test]
     fn calls_that_may_wait_are_known_in_all_spellings() {
         for name in ["cudaFree", "cuMemFree_v2", "hipFree", "cudaFreeHost_v3020"] {
-            assert!(may_wait(name), "{name}");
+            assert!(may_wait(Class::Call, name), "{name}");
         }
         for name in ["free", "cudaFreeAsync", "cudaLaunchKernel", "Free"] {
-            assert!(!may_wait(name), "{name}");
+            assert!(!may_wait(Class::Call, name), "{name}");
         }
+        assert!(may_wait(Class::Brick, "aten::_local_scalar_dense"));
+        assert!(!may_wait(Class::Brick, "aten::mm"));
     }
 }

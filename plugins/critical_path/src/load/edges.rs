@@ -97,9 +97,9 @@ pub struct Read {
 }
 
 impl Read {
-    pub fn launches(&self) -> Vec<Edge> {
-        let launches = |edge: &&Edge| edge.kind == DependencyKind::Launches;
-        self.edges.iter().filter(launches).copied().collect()
+    pub fn of_kind(&self, kind: DependencyKind) -> Vec<Edge> {
+        let edges = self.edges.iter().filter(|edge| edge.kind == kind);
+        edges.copied().collect()
     }
 
     pub fn add(&mut self, edges: &[Edge]) {

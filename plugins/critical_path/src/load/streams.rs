@@ -77,9 +77,15 @@ pub struct Streams {
 }
 
 impl Streams {
-    /// Work without a recorded launch counts as launched when it began, or before the first wait or event
-    /// record with a higher correlation id.
-    pub fn new(run: &Lanes, rows: &RowIndex, launches: &[Edge], before: &Launched) -> Self {
+    /// Work without a recorded launch counts as launched when it began, before the first wait or event
+    /// record with a higher correlation id, or at the end of the row that `spawns` it.
+    pub fn new(
+        run: &Lanes,
+        rows: &RowIndex,
+        launches: &[Edge],
+        spawns: &[Edge],
+        before: &Launched,
+    ) -> Self {
         let mut out = Self::default();
         for edge in launches {
             if let (Some(from), Some(to)) = (rows.get(edge.from), rows.get(edge.to)) {
@@ -89,6 +95,11 @@ impl Streams {
                 }
             }
         }
+        let spawned = spawns.iter().filter_map(|edge| {
+            let (from, to) = (rows.get(edge.from)?, rows.get(edge.to)?);
+            Some((to, from))
+        });
+        let spawned: FastMap<SpanAt, SpanAt> = spawned.collect();
         out.scale = Scale::new(run, &out.launches);
         for (number, lane) in run.lanes.iter().enumerate() {
             let LaneKey::Stream(device, stream) = lane.key else {
@@ -103,13 +114,16 @@ impl Streams {
             for (index, work) in lane.spans.iter().enumerate() {
                 out.unlaunched.1 += 1;
                 let call = out.launches.get(&at(index));
-                launchers.extend(call.map(|call| call.lane));
+                let spawner = spawned.get(&at(index)).filter(|_| call.is_none());
+                launchers.extend(call.or(spawner).map(|from| from.lane));
                 times.push(match call {
                     Some(call) => span(run, *call).start_ns,
                     None => {
                         out.unlaunched.0 += 1;
-                        let before_ns = before.before_ns(work.id);
-                        before_ns.map_or(work.start_ns, |ns| work.start_ns.min(ns - 1))
+                        let before_ns = before.before_ns(work.id).map(|ns| ns - 1);
+                        let spawned_ns = spawner.map(|from| span(run, *from).end_ns);
+                        let latest = before_ns.into_iter().chain(spawned_ns);
+                        latest.fold(work.start_ns, i64::min)
                     }
                 });
             }

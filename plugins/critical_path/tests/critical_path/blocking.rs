@@ -99,6 +99,64 @@ fn memory_is_freed_when_the_device_is_done() {
     );
 }
 
+/// Without a record of the wait, the operator that reads a value is all that shows the wait.
+///
+/// ```text
+/// thread 0  ├ call ┤├─ _local_scalar_dense ──┤├ after ┤
+/// stream 7       ├────────── k ─────────┤
+/// ```
+#[test]
+fn an_operator_that_reads_a_value_waits_for_the_device() {
+    let us = |ns: i64| 1_000 * ns;
+    let run = |inner| Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(100)),
+            calls: vec![interval(1, "", "aclnnMm", 0, us(5))],
+            bricks: vec![
+                interval(2, "brick", "aten::_local_scalar_dense", us(5), us(90)),
+                interval(5, "brick", "after", us(90), us(100)),
+            ]
+            .into_iter()
+            .chain(inner)
+            .collect(),
+            kernels: vec![interval(3, "", "k", us(4), us(86)).stream(0, 7)],
+            ..RunFixture::default()
+        },
+        launches: vec![(1, 3)],
+        ..Linked::default()
+    };
+    assert_eq!(
+        path_with_rules(&run(None).analyse()),
+        [
+            "work aclnnMm 0-4000 | -",
+            "work k 4000-86000 | blocking_call",
+            "work aten::_local_scalar_dense 86000-90000 | -",
+            "work after 90000-100000 | -",
+        ]
+    );
+    // An arrow from the operator says as much as a call.
+    let mut linked = run(None);
+    linked.launches.clear();
+    linked.fixture.calls.clear();
+    linked
+        .fixture
+        .bricks
+        .push(interval(1, "brick", "aten::mm", 0, us(5)));
+    linked.edges = vec![(1, 3, "spawns")];
+    let path = path_with_rules(&linked.analyse());
+    assert!(
+        path.contains(&"work k 4000-86000 | blocking_call".to_owned()),
+        "{path:?}"
+    );
+    // What it does inside is on record.
+    let inner = interval(6, "brick", "aten::to", us(6), us(80));
+    let path = path_with_rules(&run(Some(inner)).analyse());
+    assert!(
+        path.iter().any(|piece| piece.contains("aten::to")),
+        "{path:?}"
+    );
+}
+
 /// ```text
 /// thread 0  ├ launch ┤                    ├ wait ┤├ after ┤
 /// stream 7       ├──── k ────┤

@@ -105,10 +105,16 @@ impl Collector<'_> {
                 Role::Calls => self.host_interval(event, (stated, Class::Call), (start_ns, dur_ns)),
                 Role::Work(place) => self.work_of_lane(event, class, place, (start_ns, dur_ns)),
                 Role::Repeated(place) => self.repeated_row(event, place, (start_ns, dur_ns)),
-                Role::NoWork => {
-                    self.notes.repeat(NO_WORK);
-                    Ok(())
-                }
+                Role::NoWork => match iteration_of(event) {
+                    Some(number) => self.iteration(event, number, (start_ns, dur_ns)),
+                    None => {
+                        if vendors::is_sum_of_streams(&String::from_utf8_lossy(&event.name)) {
+                            self.reach(start_ns, start_ns.saturating_add(dur_ns.max(0)));
+                        }
+                        self.notes.repeat(NO_WORK);
+                        Ok(())
+                    }
+                },
                 Role::PartOfCollective => {
                     self.notes.repeat(PART_OF_COLLECTIVE);
                     Ok(())
@@ -146,6 +152,10 @@ impl Collector<'_> {
                 is_of_any_work: vendors::is_wait_row(&name)
                     || vendors::is_mark_row(&name)
                     || class_of_work(&name) == Class::Copy,
+                is_operation: class == Class::Unknown
+                    && event.others.has(b"fullname")
+                    && event.others.has(b"type"),
+                is_sum: vendors::is_sum_of_streams(&name),
                 is_host: matches!(class, Class::Function | Class::Operator),
                 is_call: class == Class::Call && stated != Class::Unknown,
                 is_named_call: class == Class::Call && stated == Class::Unknown,
@@ -175,6 +185,30 @@ impl Collector<'_> {
             order: self.order,
         };
         self.slice(open, start_ns + dur_ns, stated, node)
+    }
+
+    /// A step that a device reported.
+    fn iteration(
+        &mut self,
+        event: &Event,
+        number: u64,
+        (start_ns, dur_ns): (i64, i64),
+    ) -> Result<(), Error> {
+        if dur_ns < 0 {
+            self.notes.leave_out("negative duration");
+            return Ok(());
+        }
+        let lane = self.lanes.number(&event.process, &event.thread);
+        let name = self.name(b"Iteration");
+        self.push_host(Host {
+            lane,
+            start_ns,
+            end_ns: start_ns.saturating_add(dur_ns),
+            event: HostEvent::Iteration { number },
+            order: self.order,
+            name,
+            node: None,
+        })
     }
 
     /// An interval of a host thread, and the autograd node of an operator.
@@ -381,6 +415,15 @@ fn resolved(event: &Event, class: Class) -> Class {
         _ if is_call => Class::Call,
         class => class,
     }
+}
+
+/// The number of a step, as Ascend's step traces state it.
+fn iteration_of(event: &Event) -> Option<u64> {
+    if event.category != b"Iteration Time" {
+        return None;
+    }
+    let name = std::str::from_utf8(&event.name).ok()?;
+    name.strip_prefix("Iteration ")?.parse().ok()
 }
 
 /// The event states where on a device it ran, or which call launched it.

@@ -51,6 +51,14 @@ fn collectives_count_memory_of_one_rank() {
 }
 
 #[test]
+fn pooled_embeddings_are_read_and_written_once() {
+    let shapes = "[[1024,70904],[981],[980],[981],[980]]";
+    let types = r#"["float","long","long","long","long"]"#;
+    let name = "fbgemm::permute_pooled_embs_auto_grad";
+    assert_eq!(dense(name, shapes, types), (0, 2 * 1024 * 70_904 * 4));
+}
+
+#[test]
 fn containers_say_whom_they_call() {
     let models = Models::standard();
     let call = [
