@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use trueno_analysis::testing::simulated_pipeline::{Operation, Pipeline, Planted, Schedule};
+use trueno_analysis::testing::simulated_pipeline::{Flaws, Operation, Pipeline, Planted, Schedule};
 
 use crate::harness::{Dir, section};
 
@@ -13,6 +13,7 @@ fn job(planted: Planted) -> Pipeline {
         data: 2,
         tensor: 1,
         stages: 3,
+        experts: 1,
         micro_batches: 6,
         steps: 8,
         schedule: Schedule::OneForwardOneBackward,
@@ -20,6 +21,7 @@ fn job(planted: Planted) -> Pipeline {
         planted,
         is_stated: true,
         noise: 0.01,
+        flaws: Flaws::default(),
         seed: 7,
     }
 }
@@ -275,6 +277,7 @@ fn hybrid(planted: Planted) -> Pipeline {
         data: 4,
         tensor: 2,
         stages: 2,
+        experts: 1,
         micro_batches: 4,
         steps: 6,
         schedule: Schedule::OneForwardOneBackward,
@@ -282,6 +285,7 @@ fn hybrid(planted: Planted) -> Pipeline {
         planted,
         is_stated: false,
         noise: 0.01,
+        flaws: Flaws::default(),
         seed: 3,
     }
 }
@@ -405,6 +409,7 @@ fn a_trace_that_ends_half_way_is_said_first() {
 fn ranks_of_one_stage_are_retimed_as_well() {
     let job = Pipeline {
         stages: 1,
+        experts: 1,
         ..hybrid(Planted::Rank(5, 1.3))
     };
     let report = Traces::new(&job).report(None);

@@ -8,9 +8,12 @@ use std::collections::BTreeMap;
 use trueno_analysis::clock_offsets::Stay;
 use trueno_analysis::quantiles::lower_median;
 
-/// Number of collectives compared on each side of a clock jump.
+/// Number of collectives compared on each side of a clock jump, and of those of ranks that rarely meet.
 const WINDOW: usize = 8;
+const MIN_WINDOW: usize = 3;
 const MIN_STEP_NS: i64 = 100_000;
+/// Fewer collectives show only larger jumps.
+const MIN_STEP_OF_FEW_NS: i64 = 1_000_000;
 /// A jump must be at least this many times the spread of the differences around it.
 const MIN_SPREADS: i64 = 4;
 /// Jumps of several ranks within this time are the same one.
@@ -89,8 +92,9 @@ fn step(rank: u32, pairs: &[(Stay, Stay)]) -> Option<(ClockStep, i64)> {
         .iter()
         .map(|(of, reference)| of.leave_ns.saturating_sub(reference.leave_ns))
         .collect();
+    let window = (apart.len() / 4).clamp(MIN_WINDOW, WINDOW);
     let jump = |at: usize| {
-        let (before, after) = (&apart[at - WINDOW..at], &apart[at..at + WINDOW]);
+        let (before, after) = (&apart[at - window..at], &apart[at..at + window]);
         let middle = |values: &[i64]| lower_median(&mut values.to_vec()).unwrap_or(0);
         let (from_ns, to_ns) = (middle(before), middle(after));
         let spread = |values: &[i64], middle_ns: i64| {
@@ -100,11 +104,16 @@ fn step(rank: u32, pairs: &[(Stay, Stay)]) -> Option<(ClockStep, i64)> {
         let spread_ns = spread(before, from_ns).max(spread(after, to_ns));
         (to_ns.saturating_sub(from_ns), spread_ns)
     };
-    let places = WINDOW..(apart.len() + 1).saturating_sub(WINDOW);
+    let places = window..(apart.len() + 1).saturating_sub(window);
     let (at, (by_ns, spread_ns)) = places
         .map(|at| (at, jump(at)))
         .max_by_key(|(_, (by_ns, spread_ns))| by_ns.saturating_abs().saturating_sub(*spread_ns))?;
-    let is_step = by_ns.saturating_abs() >= MIN_STEP_NS.max(spread_ns.saturating_mul(MIN_SPREADS));
+    let min_ns = if window < WINDOW {
+        MIN_STEP_OF_FEW_NS
+    } else {
+        MIN_STEP_NS
+    };
+    let is_step = by_ns.saturating_abs() >= min_ns.max(spread_ns.saturating_mul(MIN_SPREADS));
     let (of, reference) = pairs[at];
     let out = ClockStep {
         rank,

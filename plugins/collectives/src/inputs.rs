@@ -25,6 +25,19 @@ pub const MISSING: Input = Input::sql(
 )
 .optional();
 pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional();
+/// Iterations of kernels that state their collective, and of calls that do.
+pub const ITERATIONS_OF_KERNELS: Input = Input::sql(
+    "iterations_of_kernels",
+    "SELECT k.id AS id, b.iteration AS iteration FROM kernels k JOIN bricks b ON b.id = k.brick \
+     WHERE b.iteration IS NOT NULL AND k.id IN (SELECT kernel FROM collectives) ORDER BY k.id",
+)
+.optional();
+pub const ITERATIONS_OF_CALLS: Input = Input::sql(
+    "iterations_of_calls",
+    "SELECT id, iteration FROM bricks \
+     WHERE iteration IS NOT NULL AND id IN (SELECT span FROM collectives) ORDER BY id",
+)
+.optional();
 pub const BEGINS: Input = Input::sql(
     "begins",
     "SELECT rank, offset_ns FROM ranks WHERE offset_ns IS NOT NULL ORDER BY rank",
@@ -33,7 +46,7 @@ pub const BEGINS: Input = Input::sql(
 
 /// Collectives that programs state, the device work begun in their calls (directly or one brick deeper), and device
 /// work in ranges that PyTorch names after a collective, also around a call of NCCL.
-const OWN: [Input; 11] = [
+const OWN: [Input; 13] = [
     FLIGHT,
     STATED,
     MISSING,
@@ -56,6 +69,8 @@ const OWN: [Input; 11] = [
          AND b.parent IN (SELECT span FROM collectives) ORDER BY k.id",
     )
     .optional(),
+    ITERATIONS_OF_KERNELS,
+    ITERATIONS_OF_CALLS,
     Input::sql(
         "ranges_of_kernels",
         "SELECT k.id AS id, b.name AS name, b.start_ns AS start_ns FROM kernels k JOIN bricks b ON b.id = k.brick WHERE k.device IS NOT NULL \

@@ -10,7 +10,7 @@ use trueno_analysis::steps::{self, Step};
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run};
 
-use crate::inputs::StatedCount;
+use crate::inputs::{ITERATIONS_OF_CALLS, ITERATIONS_OF_KERNELS, StatedCount};
 
 const COMMUNICATION: &str = "communication";
 
@@ -99,6 +99,7 @@ impl Rows {
             name_by_ranges(run, input, &mut work, lanes.origin_ns)?;
         }
         let of_calls = work_of_calls(run)?;
+        let iterations = iterations(run)?;
         let on_device: BTreeSet<u32> = work.keys().map(|id| rank_of_id(*id)).collect();
         for stated in out.read_stated(run)? {
             let ids: Vec<u64> = match (stated.kernel, stated.span) {
@@ -131,6 +132,10 @@ impl Rows {
                 group: stated.group,
                 group_size: stated.group_size,
                 sequence: stated.sequence,
+                iteration: stated
+                    .kernel
+                    .or(stated.span)
+                    .and_then(|id| iterations.get(&id).copied()),
                 operation: stated.operation,
                 peer: stated.peer,
                 lane: own.first().map_or(0, |(_, work)| work.lane),
@@ -154,6 +159,7 @@ impl Rows {
                 group: None,
                 group_size: None,
                 sequence: None,
+                iteration: None,
                 operation: work.operation,
                 peer: None,
                 lane: work.lane,
@@ -277,6 +283,18 @@ fn name_by_ranges(
         }
     }
     Ok(())
+}
+
+/// Iterations of kernels and calls that state collectives.
+fn iterations(run: &mut Run) -> Result<FastMap<u64, u64>> {
+    let mut out: FastMap<u64, u64> = FastMap::default();
+    for input in [ITERATIONS_OF_KERNELS, ITERATIONS_OF_CALLS] {
+        let table = run.table(input.name())?;
+        let (id, iteration) = (table.u64("id")?, table.u64("iteration")?);
+        let rows = (0..table.rows()).filter_map(|row| id.get(row).zip(iteration.get(row)));
+        out.extend(rows);
+    }
+    Ok(out)
 }
 
 /// Ids of device work by the call that started it.

@@ -65,6 +65,18 @@ impl OfRank {
         let mut known: Vec<f64> = self.excess.iter().flatten().copied().collect();
         (!known.is_empty()).then(|| median(&mut known))
     }
+
+    /// How much longer it computes in all steps; 1 if it is not slow in all.
+    pub fn persistent_factor(&self) -> f64 {
+        match &self.slow {
+            Some(Slow {
+                pattern: Pattern::Persistent,
+                factor,
+                ..
+            }) => *factor,
+            _ => 1.0,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -125,7 +137,7 @@ impl Effects {
         let work = &graph.recorded.work;
         for (at, of) in job.operations.iter().enumerate() {
             let rank = &mut out.ranks[of.rank];
-            if !graph.begins_recording(at) {
+            if !graph.begins_recording(at) && !graph.is_alone(job, at) {
                 rank.delay_ns += graph.recorded.delay[at];
             }
             if of.kind == Kind::Compute {
@@ -138,18 +150,7 @@ impl Effects {
         out.compare(job, work);
         out.compare_delays(job, graph);
         // What slow ranks add is not the work of their stage.
-        let factors: Vec<f64> = out
-            .ranks
-            .iter()
-            .map(|of| match &of.slow {
-                Some(Slow {
-                    pattern: Pattern::Persistent,
-                    factor,
-                    ..
-                }) => *factor,
-                _ => 1.0,
-            })
-            .collect();
+        let factors: Vec<f64> = out.ranks.iter().map(OfRank::persistent_factor).collect();
         out.usual_ns = usual(job, work, |rank| factors[rank]);
         out
     }
@@ -167,7 +168,7 @@ impl Effects {
     fn compare(&mut self, job: &Job, work: &[f64]) {
         let mut own: BTreeMap<(SlotKey, usize), f64> = BTreeMap::new();
         for (at, of) in job.operations.iter().enumerate() {
-            if of.kind == Kind::Compute {
+            if of.kind == Kind::Compute && !job.is_short(of.rank, of.step) {
                 // Joined kernels need not be joined alike on all ranks.
                 let slot = if job.is_joined(of) { 0 } else { of.slot };
                 let key = (job.ranks[of.rank].stage, of.step, of.name, slot);
@@ -203,19 +204,26 @@ impl Effects {
         let mut sums = vec![vec![0.0; job.ranks.len()]; job.steps.len()];
         for (at, of) in job.operations.iter().enumerate() {
             // What a rank did before its recording began is not known.
-            if !graph.begins_recording(at) {
+            if !graph.begins_recording(at) && !graph.is_alone(job, at) {
                 sums[of.step][of.rank] += graph.recorded.delay[at];
             }
         }
         let stages = job.recorded_stages();
-        for sums in &sums {
+        for (step, sums) in sums.iter().enumerate() {
             for stage in stages.iter().copied() {
                 let peers = job
                     .ranks
                     .iter()
                     .enumerate()
                     .filter(|(_, rank)| rank.stage == stage);
-                let mut all: Vec<(f64, usize)> = peers.map(|(at, _)| (sums[at], at)).collect();
+                let (short, peers): (Vec<usize>, Vec<usize>) = peers
+                    .map(|(at, _)| at)
+                    .partition(|at| job.is_short(*at, step));
+                for rank in short {
+                    self.ranks[rank].late_ns.push(None);
+                }
+                let mut all: Vec<(f64, usize)> =
+                    peers.into_iter().map(|at| (sums[at], at)).collect();
                 all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 let sorted: Vec<f64> = all.iter().map(|(ns, _)| *ns).collect();
                 for (place, (ns, rank)) in all.iter().enumerate() {
@@ -371,9 +379,17 @@ fn lengths(job: &Job, work: &[f64], usual_ns: &BTreeMap<(u32, u32), f64>) -> Opt
     for ((column, ..), value) in first {
         columns.entry(*column).or_default().push(*value);
     }
+    // Sequences of one pipeline may be longer than those of another by chance.
+    let mut of_all: Vec<f64> = first.values().copied().collect();
+    let middle_of_all = median(&mut of_all);
     let middles: BTreeMap<u32, f64> = columns
         .into_iter()
-        .map(|(column, mut all)| (column, median(&mut all)))
+        .map(|(column, mut all)| {
+            let middle = median(&mut all);
+            let error = MEDIAN_ERROR * deviation(&all, middle) / (all.len() as f64).sqrt();
+            let is_own = (middle - middle_of_all).abs() > ERRORS * error;
+            (column, if is_own { middle } else { middle_of_all })
+        })
         .collect();
     let factors = first.iter().filter_map(|(key, a)| {
         let both = f64::midpoint(*a, second.get(key).copied().unwrap_or(*a));

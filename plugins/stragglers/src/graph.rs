@@ -13,6 +13,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::effects::median;
 use crate::job::{Job, Kind, Operation};
 use crate::rows::SAME_NS;
 
@@ -44,21 +45,25 @@ enum Event {
     Meet(u32),
 }
 
+/// Most meetings that may be taken apart, as a share, and how often.
+const MAX_APART: f64 = 0.05;
+const MAX_ROUNDS: usize = 1_000;
+
 pub struct Graph {
     dependencies: Vec<Vec<u32>>,
     order: Vec<Event>,
     meetings: Vec<Option<u32>>,
     parts: Vec<Vec<u32>>,
     steps: Vec<u32>,
-    are_steps_apart: bool,
-    step_count: usize,
+    /// By step.
+    stretches: Vec<usize>,
     pub recorded: Timing,
     /// Recorded length of each step: from the first start, or the end of the step before, to the last end.
     pub recorded_step_ns: Vec<f64>,
 }
 
 impl Graph {
-    /// Builds the graph; `None` if it has a cycle, so the collectives were matched in an impossible order.
+    /// Builds the graph; `None` if many collectives were matched in an order that cannot be.
     pub fn new(job: &Job) -> Option<Self> {
         let all = &job.operations;
         let dependencies = dependencies(job);
@@ -74,8 +79,7 @@ impl Graph {
                 .map(|of| of.operations.iter().map(|at| *at as u32).collect())
                 .collect(),
             steps: all.iter().map(|of| of.step as u32).collect(),
-            are_steps_apart: job.are_steps_apart,
-            step_count: job.steps.len(),
+            stretches: job.stretches.clone(),
             recorded: Timing {
                 work: Vec::new(),
                 delay: Vec::new(),
@@ -96,9 +100,10 @@ impl Graph {
         let ends = steps(|of| of.end_ns, i64::MIN, i64::max);
         out.recorded_step_ns = (0..starts.len())
             .map(|at| {
-                let from_ns = match at {
-                    at if out.are_steps_apart || at == 0 => starts[at],
-                    at => ends[at - 1],
+                let from_ns = if out.begins_stretch(at) {
+                    starts[at]
+                } else {
+                    ends[at - 1]
                 };
                 ends[at].saturating_sub(from_ns) as f64
             })
@@ -106,8 +111,9 @@ impl Graph {
         Some(out)
     }
 
-    /// Topological order of starts and meetings; `None` if there is a cycle.
-    fn order(&self) -> Option<Vec<Event>> {
+    /// Topological order of starts and meetings. A few meetings that wait for each other were matched wrongly and are
+    /// taken apart; `None` if there are many.
+    fn order(&mut self) -> Option<Vec<Event>> {
         let count = self.dependencies.len();
         let mut followers: Vec<Vec<u32>> = vec![Vec::new(); count];
         let mut missing: Vec<u32> = Vec::with_capacity(count);
@@ -123,22 +129,51 @@ impl Graph {
             .filter(|at| missing[*at as usize] == 0)
             .collect();
         let mut order = Vec::with_capacity(count + self.parts.len());
-        while let Some(at) = ready.pop() {
-            order.push(Event::Start(at));
-            let ended = match self.meetings[at as usize] {
-                None => std::slice::from_ref(&at),
-                Some(meeting) => {
-                    let left = &mut absent[meeting as usize];
-                    *left -= 1;
-                    if *left > 0 {
-                        continue;
+        let mut has_begun = vec![false; count];
+        let (mut begun, mut apart, mut rounds) = (0, 0, 0);
+        loop {
+            let ended = match ready.pop() {
+                Some(at) => {
+                    order.push(Event::Start(at));
+                    has_begun[at as usize] = true;
+                    begun += 1;
+                    match self.meetings[at as usize] {
+                        None => vec![at],
+                        Some(meeting) => {
+                            let left = &mut absent[meeting as usize];
+                            *left -= 1;
+                            if *left > 0 {
+                                continue;
+                            }
+                            order.push(Event::Meet(meeting));
+                            self.parts[meeting as usize].clone()
+                        }
                     }
-                    order.push(Event::Meet(meeting));
-                    self.parts[meeting as usize].as_slice()
+                }
+                None if begun == count => return Some(order),
+                None => {
+                    let stuck = self.stuck(&absent)?;
+                    (apart, rounds) = (apart + stuck.len(), rounds + 1);
+                    let is_many = apart as f64 > MAX_APART * self.parts.len() as f64;
+                    if is_many || rounds > MAX_ROUNDS {
+                        return None;
+                    }
+                    let parts = stuck.into_iter().flat_map(|meeting| {
+                        absent[meeting] = 0;
+                        std::mem::take(&mut self.parts[meeting])
+                    });
+                    let parts: Vec<u32> = parts.collect();
+                    for at in &parts {
+                        self.meetings[*at as usize] = None;
+                    }
+                    parts
+                        .into_iter()
+                        .filter(|at| has_begun[*at as usize])
+                        .collect()
                 }
             };
             for before in ended {
-                for follower in &followers[*before as usize] {
+                for follower in &followers[before as usize] {
                     let left = &mut missing[*follower as usize];
                     *left -= 1;
                     if *left == 0 {
@@ -147,37 +182,44 @@ impl Graph {
                 }
             }
         }
-        (order.len() == count + self.parts.len()).then_some(order)
+    }
+
+    /// Meetings that some of their parts wait in, of the first step that has any; `None` if there are none.
+    fn stuck(&self, absent: &[usize]) -> Option<Vec<usize>> {
+        let waiting = || {
+            let all = self.parts.iter().zip(absent).enumerate();
+            let all = all.filter(|(_, (parts, absent))| (1..parts.len()).contains(absent));
+            all.map(|(meeting, (parts, _))| (self.steps[parts[0] as usize], meeting))
+        };
+        let first = waiting().map(|(step, _)| step).min()?;
+        let of_first = waiting().filter(|(step, _)| *step == first);
+        Some(of_first.map(|(_, meeting)| meeting).collect())
     }
 
     fn as_recorded(&self, job: &Job) -> Timing {
         let all = &job.operations;
         let mut work: Vec<f64> = all.iter().map(|of| of.busy_ns as f64).collect();
-        for meeting in &job.meetings {
-            let stays = meeting
-                .operations
-                .iter()
-                .map(|at| all[*at].end_ns.saturating_sub(all[*at].start_ns));
+        for parts in &self.parts {
+            let stays = parts.iter().map(|at| &all[*at as usize]);
+            let stays = stays.map(|of| of.end_ns.saturating_sub(of.start_ns));
             let transfer_ns = stays.min().unwrap_or(0).max(0) as f64;
-            meeting
-                .operations
-                .iter()
-                .for_each(|at| work[*at] = transfer_ns);
+            for at in parts {
+                work[*at as usize] = transfer_ns;
+            }
+        }
+        let waited = self.waited_alone(job, &work);
+        for (work, waited_ns) in work.iter_mut().zip(&waited) {
+            *work -= waited_ns;
         }
         let mut begun = vec![i64::MAX; job.steps.len()];
         for of in all {
-            begun[of.step] = begun[of.step].min(of.start_ns);
+            let begun_ns = &mut begun[self.stretches[of.step]];
+            *begun_ns = (*begun_ns).min(of.start_ns);
         }
-        let first_ns = begun.iter().copied().min().unwrap_or(0);
         let mut delay: Vec<f64> = Vec::with_capacity(all.len());
-        for (of, needed) in all.iter().zip(&self.dependencies) {
+        for ((of, needed), alone_ns) in all.iter().zip(&self.dependencies).zip(waited) {
             let ended = needed.iter().map(|at| all[*at as usize].end_ns);
-            let begun_ns = if job.are_steps_apart {
-                begun[of.step]
-            } else {
-                first_ns
-            };
-            let ready_ns = ended.max().unwrap_or(begun_ns);
+            let ready_ns = ended.max().unwrap_or(begun[self.stretches[of.step]]);
             let between_ns = match of.kind {
                 Kind::Compute => of
                     .end_ns
@@ -186,20 +228,55 @@ impl Graph {
                 _ => 0,
             };
             let waited_ns = of.start_ns.saturating_sub(ready_ns).max(0);
-            delay.push(waited_ns.saturating_add(between_ns.max(0)) as f64);
+            delay.push(waited_ns.saturating_add(between_ns.max(0)) as f64 + alone_ns);
         }
         // Some recorders cut the wait off a part: what is left begins on all ranks at once, and only the last of them was
         // not waiting before.
-        for meeting in &job.meetings {
-            let starts = || meeting.operations.iter().map(|at| all[*at].start_ns);
+        for parts in &self.parts {
+            let starts = || parts.iter().map(|at| all[*at as usize].start_ns);
             let (first, last) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
             if last.saturating_sub(first) <= SAME_NS {
-                let delays = meeting.operations.iter().map(|at| delay[*at]);
+                let delays = parts.iter().map(|at| delay[*at as usize]);
                 let least = delays.fold(f64::MAX, f64::min);
-                meeting.operations.iter().for_each(|at| delay[*at] = least);
+                for at in parts {
+                    delay[*at as usize] = least;
+                }
             }
         }
         Timing { work, delay }
+    }
+
+    /// How much longer a part whose others are not recorded took than the transfers of its name usually do: it waited.
+    fn waited_alone(&self, job: &Job, work: &[f64]) -> Vec<f64> {
+        let mut transfers: BTreeMap<(Kind, u32), Vec<f64>> = BTreeMap::new();
+        for (at, of) in job.operations.iter().enumerate() {
+            if self.meetings[at].is_some() {
+                transfers
+                    .entry((of.kind, of.kernel))
+                    .or_default()
+                    .push(work[at]);
+            }
+        }
+        let usual: BTreeMap<(Kind, u32), f64> = transfers
+            .into_iter()
+            .map(|(name, mut all)| (name, median(&mut all)))
+            .collect();
+        let waited_ns = |(at, of): (usize, &Operation)| {
+            let usual_ns = usual.get(&(of.kind, of.kernel))?;
+            let is_alone = self.is_alone(job, at);
+            is_alone.then(|| (work[at] - usual_ns).max(0.0))
+        };
+        let all = job.operations.iter().enumerate();
+        all.map(|of| waited_ns(of).unwrap_or(0.0)).collect()
+    }
+
+    /// True for a part whose others are not recorded: what it waited for is not known.
+    pub fn is_alone(&self, job: &Job, at: usize) -> bool {
+        job.operations[at].kind != Kind::Compute && self.meetings[at].is_none()
+    }
+
+    fn begins_stretch(&self, step: usize) -> bool {
+        step == 0 || self.stretches[step] != self.stretches[step - 1]
     }
 
     /// True for an operation of the first step without dependencies.
@@ -234,12 +311,12 @@ impl Graph {
                 }
             }
         }
-        let mut step_ns = vec![0.0_f64; self.step_count];
+        let mut step_ns = vec![0.0_f64; self.stretches.len()];
         for (step, end) in self.steps.iter().zip(&end) {
             step_ns[*step as usize] = step_ns[*step as usize].max(*end);
         }
-        if !self.are_steps_apart {
-            for at in (1..step_ns.len()).rev() {
+        for at in (1..step_ns.len()).rev() {
+            if !self.begins_stretch(at) {
                 step_ns[at] = (step_ns[at] - step_ns[at - 1]).max(0.0);
             }
         }
@@ -254,9 +331,8 @@ fn dependencies(job: &Job) -> Vec<Vec<u32>> {
     let all = &job.operations;
     let mut lanes: BTreeMap<(usize, u32, usize), Vec<u32>> = BTreeMap::new();
     for (at, of) in all.iter().enumerate() {
-        let step = if job.are_steps_apart { of.step } else { 0 };
         lanes
-            .entry((of.rank, of.lane, step))
+            .entry((of.rank, of.lane, job.stretches[of.step]))
             .or_default()
             .push(at as u32);
     }

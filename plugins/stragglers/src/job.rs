@@ -1,5 +1,6 @@
 //! The job: operations with their places, ranks with their roles.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::interner::Texts;
@@ -7,7 +8,7 @@ use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Result, Run};
 
 use crate::parallel::Parallel;
-use crate::rows::{COMPUTATION, Row, Rows};
+use crate::rows::{COMPUTATION, Direction, Row, Rows};
 use crate::schedule::{Places, Schedule, Transfer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +28,8 @@ pub struct Operation {
     pub kind: Kind,
     /// Number of the kind of work: its name and, for communication, its size.
     pub name: u32,
+    /// Number of the name of its first kernel.
+    pub kernel: u32,
     /// Index into [`Job::steps`].
     pub step: usize,
     pub micro_batch: Option<i64>,
@@ -37,6 +40,7 @@ pub struct Operation {
     pub start_ns: i64,
     pub end_ns: i64,
     pub busy_ns: i64,
+    pub kernels: u64,
     /// Index into [`Job::meetings`].
     pub meeting: Option<usize>,
 }
@@ -79,13 +83,16 @@ pub struct Job {
     computation: Option<u32>,
     /// Numbers of the steps. If none are recorded, a single step without a number.
     pub steps: Vec<Option<u64>>,
-    /// Steps do not overlap, so each is re-timed separately.
-    pub are_steps_apart: bool,
+    /// By step: the number of the stretch that is re-timed together. Steps that overlap and follow each other are of
+    /// one stretch.
+    pub stretches: Vec<usize>,
     /// Stages come from the user or the run, not from the order of transfers.
     pub are_stages_stated: bool,
     /// The job is known to have had more ranks than were recorded.
     pub is_missing_ranks: bool,
     pub incomplete: Vec<Incomplete>,
+    /// Ranks, by index, and steps in which they lack kernels that they usually have.
+    short: BTreeSet<(usize, usize)>,
 }
 
 /// A rank whose recording begins later or ends earlier than the others'.
@@ -104,6 +111,10 @@ const SHOWN_RANKS: usize = 8;
 const MAX_APART: f64 = 0.1;
 /// At most this share of a rank's operations may lie outside all steps, if the job has steps.
 const MAX_OUTSIDE: f64 = 0.5;
+
+/// A clock is taken for set if it jumps by more than this, and by more than a part in [`MAX_DRIFT`] of the time.
+const MIN_JUMP_NS: i64 = 50_000;
+const MAX_DRIFT: i64 = 1_000;
 
 /// Rank and stream. Sends and receives of one name have their own order.
 type LaneKey = (usize, u64, Option<(Kind, u32)>);
@@ -147,23 +158,25 @@ impl Job {
                 (rank.data, rank.tensor) = (Some(place.data), Some(place.tensor));
             }
         }
-        let offsets = offsets(&rows.rows, &parts);
+        let clocks = Clocks::new(&rows.rows, &parts);
         let mut rows = rows;
         leave_outside_steps(&mut rows.rows);
+        let numbers: BTreeSet<Option<u64>> = rows.rows.iter().map(|row| row.step).collect();
         let mut begun = begins(run)?;
         for (rank, begun_ns) in &mut begun {
-            let offset_ns = offsets.get(rank).copied().unwrap_or(0);
-            *begun_ns = begun_ns.saturating_add(offset_ns);
+            *begun_ns = clocks.on_reference(*rank, *begun_ns);
         }
-        out.incomplete = cut_to_common(&mut rows.rows, &offsets, &begun);
+        clocks.leave_jumps(&mut rows.rows);
+        out.incomplete = cut_to_common(&mut rows.rows, &clocks, &begun);
         out.computation = Some(out.names.number(COMPUTATION));
-        out.add_operations(&rows, &parts, &offsets);
+        out.add_operations(&rows, &parts, &clocks);
         if out.meetings.is_empty() {
             return Ok(None);
         }
         out.place(&stated);
         out.number_slots();
-        out.are_steps_apart = out.are_apart();
+        out.short = out.short();
+        out.stretches = out.stretches(&numbers, clocks.uncertainty_ns);
         Ok(Some(out))
     }
 
@@ -196,12 +209,7 @@ impl Job {
         Ok(stages)
     }
 
-    fn add_operations(
-        &mut self,
-        rows: &Rows,
-        parts: &BTreeMap<u64, Part>,
-        offsets: &BTreeMap<u32, i64>,
-    ) {
+    fn add_operations(&mut self, rows: &Rows, parts: &BTreeMap<u64, Part>, clocks: &Clocks) {
         let places: BTreeMap<u32, usize> = self
             .ranks
             .iter()
@@ -228,6 +236,7 @@ impl Job {
                 members.entry(part.instance).or_default().push(row.rank);
             }
         }
+        let groups = groups(parts, &members);
         for row in &rows.rows {
             let Some(rank) = places.get(&row.rank).copied() else {
                 continue;
@@ -239,30 +248,33 @@ impl Job {
                 _ if !row.is_communication => Kind::Compute,
                 Some(part) if part.receiver == Some(row.rank) => Kind::Receive,
                 Some(part) if part.receiver.is_some() => Kind::Send,
-                _ => Kind::Collective,
+                Some(_) => Kind::Collective,
+                None => match row.direction {
+                    Some(Direction::Send) => Kind::Send,
+                    Some(Direction::Receive) => Kind::Receive,
+                    None => Kind::Collective,
+                },
             };
             let name = rows.names.text(row.name);
+            let kernel = self.names.number(name);
             let name = match part.and_then(|part| Some((part, part.bytes?))) {
                 Some((part, bytes)) => self
                     .names
                     .number(&format!("{} of {bytes} B", part.operation)),
-                None => self.names.number(name),
+                None => kernel,
             };
             let is_between_two = matches!(kind, Kind::Send | Kind::Receive);
             let lane = (rank, row.lane, is_between_two.then_some((kind, row.name)));
             let next = lanes.len() as u32;
             let lane = *lanes.entry(lane).or_insert(next);
-            let offset_ns = offsets.get(&row.rank).copied().unwrap_or(0);
             let at = self.operations.len();
             let meeting = part.map(|part| {
                 let next = self.meetings.len();
                 let meeting = *meetings.entry(part.instance).or_insert(next);
                 if meeting == next {
-                    let mut ranks = members[&part.instance].clone();
-                    ranks.sort_unstable();
                     let link = Link {
                         communicator: part.communicator.clone(),
-                        ranks,
+                        ranks: groups[&part.instance].clone(),
                     };
                     let next = links.len();
                     let link = *links.entry(link).or_insert(next);
@@ -280,12 +292,14 @@ impl Job {
                 lane,
                 kind,
                 name,
+                kernel,
                 step,
                 micro_batch: row.micro_batch,
                 slot: 0,
-                start_ns: row.start_ns.saturating_add(offset_ns),
-                end_ns: row.end_ns.saturating_add(offset_ns),
+                start_ns: clocks.on_reference(row.rank, row.start_ns),
+                end_ns: clocks.on_reference(row.rank, row.end_ns),
                 busy_ns: row.busy_ns,
+                kernels: row.kernels,
                 meeting,
             });
         }
@@ -453,14 +467,24 @@ impl Job {
         }
     }
 
-    /// True if each step ends on all ranks before the next begins on any.
-    fn are_apart(&self) -> bool {
+    /// Stretches by step. If each step ends on all ranks before the next begins on any, as far as clocks tell, each
+    /// is its own; otherwise one begins where a step of `numbers` is left out.
+    fn stretches(&self, numbers: &BTreeSet<Option<u64>>, uncertainty_ns: i64) -> Vec<usize> {
         let mut times = vec![(i64::MAX, i64::MIN); self.steps.len()];
         for of in &self.operations {
             let of_step = &mut times[of.step];
             *of_step = (of_step.0.min(of.start_ns), of_step.1.max(of.end_ns));
         }
-        times.windows(2).all(|two| two[0].1 <= two[1].0)
+        let overlaps = |two: &[(i64, i64)]| two[0].1.saturating_sub(two[1].0) > uncertainty_ns;
+        let are_apart = !times.windows(2).any(overlaps);
+        let place = |step: &Option<u64>| numbers.range(..step).count();
+        let follow = |two: &[Option<u64>]| place(&two[1]) == place(&two[0]) + 1;
+        let breaks = self.steps.windows(2).map(|two| are_apart || !follow(two));
+        let mut out = vec![0];
+        for is_break in breaks {
+            out.push(out[out.len() - 1] + usize::from(is_break));
+        }
+        out
     }
 
     pub fn stages(&self) -> u32 {
@@ -469,6 +493,34 @@ impl Job {
             .map(|rank| rank.stage.saturating_add(1))
             .max()
             .unwrap_or(1)
+    }
+
+    /// Where a rank has fewer kernels than in most of its steps, and most of its peers do not: some are not recorded.
+    fn short(&self) -> BTreeSet<(usize, usize)> {
+        let mut counts = vec![vec![0; self.steps.len()]; self.ranks.len()];
+        for of in &self.operations {
+            counts[of.rank][of.step] += of.kernels.cast_signed();
+        }
+        let usual = |counts: &Vec<i64>| lower_median(&mut counts.clone()).unwrap_or(0);
+        let usual: Vec<i64> = counts.iter().map(usual).collect();
+        let is_short = |rank: usize, step: usize| counts[rank][step] < usual[rank];
+        let mut out = BTreeSet::new();
+        for step in 0..self.steps.len() {
+            for stage in self.recorded_stages() {
+                let peers =
+                    || (0..self.ranks.len()).filter(|rank| self.ranks[*rank].stage == stage);
+                let short: Vec<usize> = peers().filter(|rank| is_short(*rank, step)).collect();
+                if short.len() * 2 <= peers().count() {
+                    out.extend(short.into_iter().map(|rank| (rank, step)));
+                }
+            }
+        }
+        out
+    }
+
+    /// True if a rank, by index, lacks kernels in a step that it and its peers usually have.
+    pub fn is_short(&self, rank: usize, step: usize) -> bool {
+        self.short.contains(&(rank, step))
     }
 
     /// True for joined computing kernels.
@@ -503,6 +555,55 @@ impl Job {
     }
 }
 
+/// Ranks of each instance. Where some rank did not record its part, those of another instance of the communicator that
+/// has all of these and more.
+fn groups(
+    parts: &BTreeMap<u64, Part>,
+    members: &BTreeMap<u64, Vec<u32>>,
+) -> BTreeMap<u64, Vec<u32>> {
+    type Instances = Vec<u64>;
+    let mut of_communicators: BTreeMap<(&str, bool), BTreeMap<BTreeSet<u32>, Instances>> =
+        BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    for part in parts.values() {
+        let Some(ranks) = members.get(&part.instance) else {
+            continue;
+        };
+        if seen.insert(part.instance) {
+            let key = (part.communicator.as_str(), part.receiver.is_some());
+            let ranks = ranks.iter().copied().collect();
+            let of_communicator = of_communicators.entry(key).or_default();
+            of_communicator
+                .entry(ranks)
+                .or_default()
+                .push(part.instance);
+        }
+    }
+    let mut out = BTreeMap::new();
+    for ((communicator, _), sets) in of_communicators {
+        let mut sets: Vec<(BTreeSet<u32>, Instances)> = sets.into_iter().collect();
+        sets.sort_by_key(|(ranks, _)| Reverse(ranks.len()));
+        let mut whole: Vec<BTreeSet<u32>> = Vec::new();
+        for (ranks, instances) in sets {
+            let is_named = !communicator.is_empty();
+            let place = whole
+                .iter()
+                .position(|of| is_named && of.is_superset(&ranks));
+            let place = place.unwrap_or_else(|| {
+                whole.push(ranks);
+                whole.len() - 1
+            });
+            let ranks: Vec<u32> = whole[place].iter().copied().collect();
+            out.extend(
+                instances
+                    .into_iter()
+                    .map(|instance| (instance, ranks.clone())),
+            );
+        }
+    }
+    out
+}
+
 /// Drops the few operations of a rank outside all steps: a recording may begin or end within a step.
 fn leave_outside_steps(rows: &mut Vec<Row>) {
     let mut counts: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
@@ -521,16 +622,15 @@ fn leave_outside_steps(rows: &mut Vec<Row>) {
 /// began, on the reference clock.
 fn cut_to_common(
     rows: &mut Vec<Row>,
-    offsets: &BTreeMap<u32, i64>,
+    clocks: &Clocks,
     begun: &BTreeMap<u32, i64>,
 ) -> Vec<Incomplete> {
-    let offset_ns = |rank: u32| offsets.get(&rank).copied().unwrap_or(0);
     let mut spans: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
     let mut steps: BTreeMap<u32, BTreeSet<Option<u64>>> = BTreeMap::new();
     for row in rows.iter() {
         let times = (
-            row.start_ns.saturating_add(offset_ns(row.rank)),
-            row.end_ns.saturating_add(offset_ns(row.rank)),
+            clocks.on_reference(row.rank, row.start_ns),
+            clocks.on_reference(row.rank, row.end_ns),
         );
         let span = spans.entry(row.rank).or_insert(times);
         *span = (span.0.min(times.0), span.1.max(times.1));
@@ -578,9 +678,8 @@ fn cut_to_common(
         let from_ns = late.copied().max().unwrap_or(i64::MIN);
         let until_ns = spans.values().map(|span| span.1).min().unwrap_or(last_ns);
         rows.retain(|row| {
-            let offset_ns = offset_ns(row.rank);
-            row.start_ns.saturating_add(offset_ns) >= from_ns
-                && row.end_ns.saturating_add(offset_ns) <= until_ns
+            clocks.on_reference(row.rank, row.start_ns) >= from_ns
+                && clocks.on_reference(row.rank, row.end_ns) <= until_ns
         });
     }
     incomplete
@@ -616,25 +715,86 @@ fn parts(run: &mut Run) -> Result<BTreeMap<u64, Part>> {
     Ok((0..table.rows()).filter_map(part).collect())
 }
 
-/// What to add to a rank's times to get the reference clock; no entry if the clocks may agree.
-fn offsets(rows: &[Row], parts: &BTreeMap<u64, Part>) -> BTreeMap<u32, i64> {
-    let mut all: BTreeMap<u32, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
-    for row in rows {
-        let part = parts.get(&row.id);
-        if let Some((part, uncertainty_ns)) =
-            part.and_then(|part| Some((part, part.uncertainty_ns?)))
-        {
-            let of_rank = all.entry(row.rank).or_default();
-            of_rank.0.push(part.arrive_ns.saturating_sub(row.start_ns));
-            of_rank.1.push(uncertainty_ns);
+/// Clocks of the ranks against that of the reference, by their parts in collectives.
+struct Clocks {
+    of_ranks: BTreeMap<u32, Vec<Reading>>,
+    /// Of times on the clocks of two ranks, for most of them.
+    uncertainty_ns: i64,
+}
+
+/// What to add to the times of a rank from here on to get those of the reference.
+#[derive(Clone, Copy)]
+struct Reading {
+    from_ns: i64,
+    offset_ns: i64,
+}
+
+impl Clocks {
+    /// Leaves out ranks whose clocks may agree with the reference.
+    fn new(rows: &[Row], parts: &BTreeMap<u64, Part>) -> Self {
+        let mut all: BTreeMap<u32, (Vec<Reading>, Vec<i64>)> = BTreeMap::new();
+        for row in rows {
+            let part = parts.get(&row.id);
+            if let Some((part, uncertainty_ns)) =
+                part.and_then(|part| Some((part, part.uncertainty_ns?)))
+            {
+                let of_rank = all.entry(row.rank).or_default();
+                of_rank.0.push(Reading {
+                    from_ns: row.start_ns,
+                    offset_ns: part.arrive_ns.saturating_sub(row.start_ns),
+                });
+                of_rank.1.push(uncertainty_ns);
+            }
+        }
+        let mut most_ns = 0;
+        let certain = all
+            .into_iter()
+            .filter_map(|(rank, (mut readings, mut uncertainties))| {
+                let mut offsets: Vec<i64> = readings.iter().map(|of| of.offset_ns.abs()).collect();
+                let offset_ns = lower_median(&mut offsets)?;
+                let uncertainty_ns = lower_median(&mut uncertainties)?;
+                readings.sort_by_key(|of| of.from_ns);
+                most_ns = most_ns.max(uncertainty_ns);
+                (offset_ns > uncertainty_ns).then_some((rank, readings))
+            });
+        Self {
+            of_ranks: certain.collect(),
+            uncertainty_ns: most_ns.saturating_mul(2),
         }
     }
-    let certain = all
-        .into_iter()
-        .filter_map(|(rank, (mut offsets, mut uncertainties))| {
-            let offset_ns = lower_median(&mut offsets)?;
-            let uncertainty_ns = lower_median(&mut uncertainties)?;
-            (offset_ns.abs() > uncertainty_ns).then_some((rank, offset_ns))
-        });
-    certain.collect()
+
+    fn on_reference(&self, rank: u32, ns: i64) -> i64 {
+        let readings = self.of_ranks.get(&rank).map_or(&[][..], Vec::as_slice);
+        let next = readings.partition_point(|of| of.from_ns <= ns);
+        let reading = readings.get(next.saturating_sub(1));
+        ns.saturating_add(reading.map_or(0, |of| of.offset_ns))
+    }
+
+    /// Drops the steps in which a clock was set, if others are left: their times are wrong, and nothing says where.
+    fn leave_jumps(&self, rows: &mut Vec<Row>) {
+        let is_jump = |two: &&[Reading]| {
+            let apart_ns = two[1].from_ns.saturating_sub(two[0].from_ns);
+            let by_ns = two[1].offset_ns.saturating_sub(two[0].offset_ns);
+            by_ns.abs() > MIN_JUMP_NS.saturating_add(apart_ns.abs() / MAX_DRIFT)
+        };
+        let jumps: Vec<(u32, i64, i64)> = self
+            .of_ranks
+            .iter()
+            .flat_map(|(rank, all)| all.windows(2).map(move |two| (*rank, two)))
+            .filter(|(_, two)| is_jump(two))
+            .map(|(rank, two)| (rank, two[0].from_ns, two[1].from_ns))
+            .collect();
+        let is_of_jump = |row: &&Row| {
+            let mut jumps = jumps.iter();
+            jumps.any(|(rank, from_ns, to_ns)| {
+                row.rank == *rank && row.start_ns >= *from_ns && row.start_ns <= *to_ns
+            })
+        };
+        let all: BTreeSet<Option<u64>> = rows.iter().map(|row| row.step).collect();
+        let wrong = rows.iter().filter(is_of_jump).map(|row| row.step);
+        let wrong: BTreeSet<Option<u64>> = wrong.collect();
+        if !all.contains(&None) && wrong.len() * 2 < all.len() {
+            rows.retain(|row| !wrong.contains(&row.step));
+        }
+    }
 }

@@ -48,7 +48,7 @@ pub const INPUTS: [Input; 8] = [
     .optional(),
     Input::sql(
         "stated",
-        "SELECT kernel FROM collectives WHERE kernel IS NOT NULL",
+        "SELECT kernel, operation FROM collectives WHERE kernel IS NOT NULL",
     )
     .optional(),
     Input::sql(
@@ -61,7 +61,7 @@ pub const INPUTS: [Input; 8] = [
 pub const MERGE_INPUTS: [Input; 6] = [
     Input::sql(
         "operations",
-        "SELECT rank, lane, name, is_communication, step, micro_batch, start_ns, end_ns, busy_ns, id \
+        "SELECT rank, lane, name, is_communication, is_send, step, micro_batch, start_ns, end_ns, busy_ns, kernels, id \
          FROM stragglers.operations ORDER BY rank, start_ns, id",
     ),
     Window::INPUT,
@@ -81,12 +81,30 @@ table_row! {
         lane: u64,
         name: &'a str,
         is_communication: bool,
+        is_send: Option<bool>,
         step: Option<u64>,
         micro_batch: Option<i64>,
         start_ns: i64,
         end_ns: i64,
         busy_ns: i64,
+        kernels: u64,
         id: u64,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Send,
+    Receive,
+}
+
+impl Direction {
+    fn of(operation: Operation) -> Option<Self> {
+        match operation {
+            Operation::Send => Some(Self::Send),
+            Operation::Recv => Some(Self::Receive),
+            _ => None,
+        }
     }
 }
 
@@ -98,12 +116,15 @@ pub struct Row {
     pub lane: u64,
     pub name: u32,
     pub is_communication: bool,
+    /// Of a send or receive, if the program states it.
+    pub direction: Option<Direction>,
     pub step: Option<u64>,
     pub micro_batch: Option<i64>,
     pub start_ns: i64,
     pub end_ns: i64,
     /// Time in which its kernels ran.
     pub busy_ns: i64,
+    pub kernels: u64,
     /// Row of its first kernel.
     pub id: u64,
 }
@@ -123,7 +144,13 @@ impl Rows {
     pub fn read(run: &mut Run) -> Result<Self> {
         let window = Window::read(run)?;
         let stated = run.table("stated")?;
-        let stated: BTreeSet<u64> = stated.u64("kernel")?.iter().flatten().collect();
+        let (kernel, operation) = (stated.u64("kernel")?, stated.text("operation")?);
+        let direction = |row: usize| {
+            let operation = operation.get(row).and_then(Operation::parse);
+            Some((kernel.get(row)?, operation.and_then(Direction::of)))
+        };
+        let stated: BTreeMap<u64, Option<Direction>> =
+            (0..stated.rows()).filter_map(direction).collect();
         let table = run.table("micro_batches")?;
         let (span, number) = (table.u64("span")?, table.i64("micro_batch")?);
         let micro_batches: BTreeMap<u64, i64> = (0..table.rows())
@@ -163,12 +190,14 @@ impl Rows {
                 rank: of_key(id) as u32,
                 lane: device.cast_unsigned() << 32 | stream & 0xFFFF_FFFF,
                 name: number,
-                is_communication: communicates[number as usize] || stated.contains(&id),
+                is_communication: communicates[number as usize] || stated.contains_key(&id),
+                direction: stated.get(&id).copied().flatten(),
                 step: step.get(row),
                 micro_batch: micro_batches.get(&id).copied(),
                 start_ns,
                 end_ns: start_ns.saturating_add(dur_ns),
                 busy_ns: dur_ns,
+                kernels: 1,
                 id,
             });
         }
@@ -233,6 +262,7 @@ impl Rows {
                         let earlier: &mut Row = &mut joined[at];
                         earlier.end_ns = earlier.end_ns.max(row.end_ns);
                         earlier.busy_ns = earlier.busy_ns.saturating_add(row.busy_ns);
+                        earlier.kernels += row.kernels;
                     }
                     None => {
                         open.insert(row.lane, joined.len());
@@ -258,11 +288,13 @@ impl Rows {
             lane: row.lane,
             name: self.names.text(row.name),
             is_communication: row.is_communication,
+            is_send: row.direction.map(|of| of == Direction::Send),
             step: row.step,
             micro_batch: row.micro_batch,
             start_ns: row.start_ns,
             end_ns: row.end_ns,
             busy_ns: row.busy_ns,
+            kernels: row.kernels,
             id: row.id,
         });
         run.emit(Table::build("operations").rows(rows))
@@ -282,11 +314,19 @@ impl Rows {
                 lane: row.lane,
                 name: out.names.number(row.name),
                 is_communication: row.is_communication,
+                direction: row.is_send.map(|is_send| {
+                    if is_send {
+                        Direction::Send
+                    } else {
+                        Direction::Receive
+                    }
+                }),
                 step: row.step,
                 micro_batch: row.micro_batch,
                 start_ns: row.start_ns,
                 end_ns: row.end_ns,
                 busy_ns: row.busy_ns,
+                kernels: row.kernels,
                 id: row.id,
             });
         }

@@ -380,7 +380,9 @@ impl StageWork {
         if effects.shared_names.is_empty() {
             let mut ranks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
             for (of, rank) in effects.ranks.iter().zip(&job.ranks) {
-                ranks.entry(rank.stage).or_default().push(of.work_ns);
+                // What a slow rank adds is not the work of its stage.
+                let work_ns = of.work_ns / of.persistent_factor();
+                ranks.entry(rank.stage).or_default().push(work_ns);
             }
             for (stage, mut all) in ranks {
                 stages.insert(stage, median(&mut all));
@@ -521,11 +523,21 @@ fn slow_hosts(job: &Job, effects: &Effects) -> Vec<(String, BTreeSet<usize>)> {
     if hosts.len() < 2 {
         return Vec::new();
     }
-    let is_slow =
-        |rank: &usize| effects.ranks[*rank].slow.is_some() || effects.ranks[*rank].held.is_some();
+    let steps = |rank: &usize| {
+        let of = &effects.ranks[*rank];
+        let all = of.slow.iter().chain(&of.held);
+        all.flat_map(|slow| slow.steps.clone())
+            .collect::<BTreeSet<usize>>()
+    };
     let all = hosts.into_iter().filter(|(_, ranks)| {
-        let slow = ranks.iter().filter(|rank| is_slow(rank)).count();
-        slow > 1 && slow as f64 >= MIN_OF_HOST * ranks.len() as f64
+        let slow: Vec<BTreeSet<usize>> = ranks.iter().map(steps).collect();
+        let are_most = |count: usize| count > 1 && count as f64 >= MIN_OF_HOST * ranks.len() as f64;
+        let together = (0..job.steps.len())
+            .filter(|step| are_most(slow.iter().filter(|of| of.contains(step)).count()));
+        // Ranks that are slow at other times are so for reasons of their own.
+        let most = slow.iter().map(BTreeSet::len).max().unwrap_or(0);
+        let together = together.count();
+        together > 0 && together * 2 >= most
     });
     all.map(|(host, ranks)| (host.to_owned(), ranks)).collect()
 }
@@ -543,7 +555,8 @@ impl SlowLinks {
             let Some(first) = meeting.operations.first() else {
                 continue;
             };
-            let key = (job.operations[*first].name, meeting.operations.len());
+            let ranks = job.links[meeting.link].ranks.len();
+            let key = (job.operations[*first].name, ranks);
             let links = all.entry(key).or_default();
             links.entry(meeting.link).or_default().push(work[*first]);
         }

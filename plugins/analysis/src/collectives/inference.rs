@@ -266,6 +266,17 @@ fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
     }
     let middle = apart.len() / 2;
     let by_ns = *apart.select_nth_unstable(middle).1;
+    let of_first = nearest(a, b, by_ns);
+    Some(Aligned {
+        by_ns,
+        together: of_first.iter().flatten().count(),
+        of_first,
+    })
+}
+
+/// For each part of the first rank: the index of the part that the second leaves together with it, with its clock ahead by
+/// `by_ns`. The order stays.
+pub(super) fn nearest(a: &[&Part], b: &[&Part], by_ns: i64) -> Vec<Option<usize>> {
     let mut next = 0;
     let mut of_first = vec![None; a.len()];
     for (at, of) in a.iter().enumerate() {
@@ -283,16 +294,12 @@ fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
             next += 1;
         }
     }
-    Some(Aligned {
-        by_ns,
-        together: of_first.iter().flatten().count(),
-        of_first,
-    })
+    of_first
 }
 
 /// Returns whether both leave together after correcting the clock difference `by_ns`, within the shorter of the two
 /// stays.
-fn leave_together(a: &Part, b: &Part, by_ns: i64) -> bool {
+pub(super) fn leave_together(a: &Part, b: &Part, by_ns: i64) -> bool {
     let length = |part: &Part| part.end_ns.saturating_sub(part.start_ns);
     apart_ns(a, b, by_ns) <= length(a).min(length(b)).max(0).unsigned_abs()
 }

@@ -8,6 +8,7 @@ fn part(rank: u32, start_ns: i64) -> Part {
         group: None,
         group_size: None,
         sequence: None,
+        iteration: None,
         operation: Operation::AllReduce,
         peer: None,
         lane: 0,

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::inference::{Class, Group, infer};
 use super::operation::Operation;
+use super::rounds::by_iteration;
 
 /// Part of one rank in one collective. Texts are numbers that the caller gave them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,8 @@ pub struct Part {
     pub group_size: Option<u32>,
     /// Number in its communicator; `None`: not stated.
     pub sequence: Option<u64>,
+    /// The iteration that called it; `None`: not recorded.
+    pub iteration: Option<u64>,
     /// The operation.
     pub operation: Operation,
     /// Of a send or receive: the other rank; `None`: not stated.
@@ -63,7 +66,7 @@ pub struct Instance {
     pub operation: Operation,
     /// Places of its parts, by rank.
     pub parts: Vec<usize>,
-    /// Ranks of the communicator of which no part is there, because they were not recorded.
+    /// Ranks of the communicator of which no part is there: they were not recorded, or the row was dropped.
     pub not_recorded: Option<u32>,
     /// A send and its receive: the rank that receives.
     pub receiver: Option<u32>,
@@ -165,7 +168,10 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
             Some(size) => Some(size.saturating_sub(expected.len() as u32)),
             None => recorded.is_whole.then_some(0),
         };
-        if !are_comparable(parts, &of_ranks) {
+        let rounds = (!is_stated(parts, &of_ranks))
+            .then(|| by_iteration(parts, &of_ranks))
+            .flatten();
+        if rounds.is_none() && !are_comparable(parts, &of_ranks) {
             let group = Group {
                 expected: Some(&expected),
                 not_recorded,
@@ -173,7 +179,10 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
             infer(parts, &by_operation(parts, &of_ranks), &group, &mut out);
             continue;
         }
-        let numbered = numbered(parts, &of_ranks);
+        let numbered = match rounds {
+            Some(rounds) => (0..).zip(rounds).collect(),
+            None => numbered(parts, &of_ranks),
+        };
         for (sequence, places) in numbered {
             let is_one = size.is_none_or(|size| places.len() <= size as usize);
             let judged = if is_one {
@@ -181,7 +190,20 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
             } else {
                 Some(Unmatched::SeveralGroups)
             };
+            // Of a rank whose row was dropped, no more is known than of one that did not record.
+            let dropped = expected.len().saturating_sub(places.len()) as u32;
+            let is_of_one_group = size.is_some_and(|size| expected.len() <= size as usize);
             match judged {
+                Some(Unmatched::Missing) if places.len() > 1 && is_of_one_group => {
+                    out.instances.push(Instance {
+                        communicator: Some(communicator),
+                        sequence,
+                        operation: parts[places[0]].operation,
+                        parts: places,
+                        not_recorded: not_recorded.map(|others| others + dropped),
+                        receiver: None,
+                    });
+                }
                 None => out.instances.push(Instance {
                     communicator: Some(communicator),
                     sequence,
@@ -229,10 +251,11 @@ fn match_pair(
     let of = |rank: u32| of_ranks.get(&rank).map_or(&[][..], Vec::as_slice);
     let (sends, receives) = (of(from), of(to));
     let are_recorded = recorded.ranks.contains(&from) && recorded.ranks.contains(&to);
+    let rounds = by_iteration(parts, of_ranks);
     let why = match () {
         () if from == to || !are_recorded => Some(Unmatched::Alone),
         () if sends.is_empty() || receives.is_empty() => Some(Unmatched::Missing),
-        () if sends.len() != receives.len() => Some(Unmatched::OtherCount),
+        () if rounds.is_none() && sends.len() != receives.len() => Some(Unmatched::OtherCount),
         () => None,
     };
     if let Some(why) = why {
@@ -240,10 +263,18 @@ fn match_pair(
         out.unmatched.extend(all.map(|at| (*at, why)));
         return;
     }
-    for (nth, (send, receive)) in sends.iter().zip(receives).enumerate() {
-        let mut places = vec![*send, *receive];
+    let by_order = || {
+        let both = sends.iter().zip(receives).map(|(a, b)| vec![*a, *b]);
+        both.collect::<Vec<_>>()
+    };
+    for (nth, mut places) in rounds.unwrap_or_else(by_order).into_iter().enumerate() {
         places.sort_by_key(|at| parts[*at].rank);
-        let sizes = [*send, *receive].map(|at| parts[at].size);
+        let [one, other] = places[..] else {
+            let why = Unmatched::Missing;
+            out.unmatched.extend(places.iter().map(|at| (*at, why)));
+            continue;
+        };
+        let sizes = [one, other].map(|at| parts[at].size);
         if matches!(sizes, [Some(given), Some(got)] if given != got) {
             let why = Unmatched::OtherSize;
             out.unmatched.extend(places.iter().map(|at| (*at, why)));

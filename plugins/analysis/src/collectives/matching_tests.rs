@@ -13,6 +13,7 @@ fn part(
         group,
         group_size: None,
         sequence,
+        iteration: None,
         operation: Operation::AllReduce,
         peer: None,
         lane: 0,
@@ -183,4 +184,72 @@ fn more_ranks_than_the_communicator_has_are_of_several() {
             .iter()
             .all(|(_, why)| *why == Unmatched::SeveralGroups)
     );
+}
+
+/// Three iterations of four collectives, without numbers, of ranks whose clocks are 5 ms apart.
+fn iterations() -> Vec<Part> {
+    let part = |rank: u32, n: u64| {
+        let start_ns = n as i64 * 1_000 + i64::from(rank) * 5_000_000;
+        Part {
+            iteration: Some(n / 4),
+            ..part(rank, Some(7), Some(0), None, start_ns)
+        }
+    };
+    (0..2)
+        .flat_map(|rank| (0..12).map(move |n| part(rank, n)))
+        .collect()
+}
+
+fn of_one_time(parts: &[Part], instance: &Instance) -> bool {
+    let [a, b] = [instance.parts[0], instance.parts[1]].map(|at| parts[at].start_ns);
+    b - a == 5_000_000
+}
+
+#[test]
+fn a_dropped_row_costs_one_collective_where_iterations_are_known() {
+    let groups = vec![vec![0, 1]];
+    let mut parts = iterations();
+    parts.remove(12 + 5);
+    let found = match_parts(&parts, &groups, &ranks_of(0..2));
+    assert_eq!(found.instances.len(), 11);
+    assert!(found.instances.iter().all(|of| of_one_time(&parts, of)));
+    assert_eq!(found.unmatched, [(5, Unmatched::Missing)]);
+}
+
+/// Each rank lacks another row of one iteration: they have as many.
+#[test]
+fn rows_that_ranks_lack_are_no_pair() {
+    let groups = vec![vec![0, 1]];
+    let mut parts = iterations();
+    parts.remove(12 + 7);
+    parts.remove(4);
+    let found = match_parts(&parts, &groups, &ranks_of(0..2));
+    assert_eq!(found.instances.len(), 10);
+    assert!(found.instances.iter().all(|of| of_one_time(&parts, of)));
+}
+
+#[test]
+fn sends_and_receives_are_matched_in_their_iteration() {
+    let groups = vec![vec![0, 1]];
+    let mut parts = iterations();
+    for part in &mut parts {
+        (part.operation, part.peer) = match part.rank {
+            0 => (Operation::Send, Some(1)),
+            _ => (Operation::Recv, Some(0)),
+        };
+    }
+    parts.remove(6);
+    let found = match_parts(&parts, &groups, &ranks_of(0..2));
+    assert_eq!(found.instances.len(), 11);
+    assert!(found.instances.iter().all(|of| of_one_time(&parts, of)));
+}
+
+/// The number is recorded, so the others' parts still belong together.
+#[test]
+fn a_rank_whose_row_was_dropped_counts_as_not_recorded() {
+    let groups = vec![vec![0, 1, 2]];
+    let parts = [0, 2].map(|rank| part(rank, Some(7), Some(0), Some(4), 0));
+    let found = match_parts(&parts, &groups, &ranks_of(0..3));
+    assert_eq!(found.instances[0].not_recorded, Some(1));
+    assert_eq!(found.instances[0].parts, [0, 1]);
 }

@@ -3,6 +3,7 @@
 mod inference;
 mod matching;
 mod operation;
+mod rounds;
 
 pub use matching::{Instance, Matched, Part, Recorded, Unmatched, match_parts};
 pub use operation::{Operation, element_bytes};
