@@ -23,7 +23,7 @@ import tempfile
 import time
 from pathlib import Path
 
-# Measured by `simulate.py measure` on two cores of an AMD EPYC, with the builds of the README (optimised plugins,
+# Measured by `simulate.py measure` on two cores of an Intel Xeon, with the builds of the README (optimised plugins,
 # polars at opt-level 1): seconds of one core, and bytes.
 MEASURED = {
     # `rank-task` of one rank of a job of one small rank: starting, plugins and their parts of few rows.

@@ -463,6 +463,30 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
 }
 
 #[test]
+fn gaps_that_the_host_leaves_bound_nothing_where_the_device_computes_for_twice_as_long() {
+    for (gain_ms, by_computation) in [(25, true), (40, false)] {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 75 * MS, 0, 0)]);
+        let output = summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            categories(&[("device", "GEMM", 75 * MS)]),
+            bottleneck(
+                "launch_bound",
+                (gain_ms * MS, gain_ms as f64 / 100.0),
+                "the host launches too slowly; larger kernels save some",
+            ),
+        ]);
+        let text = sentence(&output);
+        assert_eq!(
+            text.contains("bound by computation"),
+            by_computation,
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn training_that_waits_for_its_loader_says_so() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, 60 * MS, 0, 0)]);
     let output = summary([
