@@ -224,6 +224,6 @@ fn events_need_no_commas_between_them() {
             ["open 0 5000", "read 10000 5000"]
         );
     }
-    let refused = import("[[1, 2, 3], [[4, 5, 6]]]".to_owned()).err().unwrap();
+    let refused = import("[[1, 2, 3], [[4, 5, 6]]]").err().unwrap();
     assert!(refused.to_string().contains("no objects"), "{refused}");
 }

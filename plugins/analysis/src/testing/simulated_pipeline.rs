@@ -84,7 +84,7 @@ pub struct Pipeline {
 pub struct Operation {
     pub rank: u32,
     pub name: &'static str,
-    /// One of [`LANES`].
+    /// One of `LANES`.
     pub lane: &'static str,
     pub step: u32,
     pub micro_batch: Option<u32>,
