@@ -25,13 +25,12 @@ use crate::wording::{bytes, count, percent, time};
 /// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
     let moves = |work: &&Work| {
-        work.device == device
-            && !work.is_kernel()
+        !work.is_kernel()
             && !work.copy.is_some_and(|copy| copy.is_migration)
             && !work.is_read_back(options.transfer.read_back_bytes)
             && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
     };
-    facts.device.work.iter().filter(moves).collect()
+    facts.device.of(device).filter(moves).collect()
 }
 
 /// When a copy occupies the device, or the host if it blocks.
@@ -193,17 +192,17 @@ const MIN_OF_BUSY: f64 = 0.5;
 
 fn migrations(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
     let is_migration = |work: &Work| work.copy.is_some_and(|copy| copy.is_migration);
-    let work = facts.device.work.iter();
-    let pages: Vec<&Work> = work
-        .filter(|work| work.device == device && is_migration(work))
-        .collect();
+    let pages = facts.device.of(device).filter(|work| is_migration(work));
+    let pages: Vec<&Work> = pages.collect();
     let n = pages.len() as u64;
+    if n < options.gaps.least_gaps {
+        return;
+    }
     let moving = facts.device.busy(device, is_migration);
     let busy_ns = facts.device.busy(device, |_| true).total_ns();
     let of_busy = trueno_analysis::share(moving.total_ns(), busy_ns).unwrap_or(0.0);
     let of_wall = facts.share(moving.total_ns());
-    if n < options.gaps.least_gaps || of_busy < MIN_OF_BUSY && of_wall < options.general.least_share
-    {
+    if of_busy < MIN_OF_BUSY && of_wall < options.general.least_share {
         return;
     }
     let name = name_of(device);
@@ -246,8 +245,7 @@ fn migrations(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &
 
 fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
     let is_within = |work: &Work| !work.is_kernel() && facts.device.name(work) == "d2d";
-    let work = facts.device.work.iter();
-    let copies = work.filter(|work| work.device == device && is_within(work));
+    let copies = facts.device.of(device).filter(|work| is_within(work));
     let copies: Vec<&Work> = copies.collect();
     let n = copies.len() as u64;
     if n < options.gaps.least_gaps {
