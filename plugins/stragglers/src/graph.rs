@@ -55,7 +55,7 @@ pub struct Graph {
     meetings: Vec<Option<u32>>,
     parts: Vec<Vec<u32>>,
     steps: Vec<u32>,
-    /// By step.
+    /// By step: the number of its stretch ([`Job::stretches`]).
     stretches: Vec<usize>,
     pub recorded: Timing,
     /// Recorded length of each step: from the first start, or the end of the step before, to the last end.
