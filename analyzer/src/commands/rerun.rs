@@ -59,13 +59,14 @@ const OF_QUERIES: [&str; 15] = [
 /// Commands that reproduce parts of the current report.
 pub(super) fn commands(args: &ReportArgs) -> Commands {
     let run = args.run.display().to_string();
-    let typed = Cli::command().try_get_matches_from(env::args_os());
+    let mut command = Cli::command();
+    let typed = command.try_get_matches_from_mut(env::args_os());
     let flags = typed.ok().and_then(|typed| {
         // `watch` ends with the head of a report, and takes some of its flags.
-        let (_, report) = typed
+        let (name, report) = typed
             .subcommand()
             .filter(|(name, _)| ["report", "watch"].contains(name))?;
-        Some(flags(report))
+        Some(flags(command.find_subcommand(name)?, report))
     });
     let mut commands = with_flags(&run, &flags.unwrap_or_default());
     if !args.more.is_empty() {
@@ -101,13 +102,9 @@ fn with_flags(run: &str, flags: &[Typed]) -> Commands {
 }
 
 /// Flags that affect the analysis. Those from a project file are left out: a new command reads them again.
-fn flags(report: &ArgMatches) -> Vec<Typed> {
-    let mut command = Cli::command();
-    command.build();
-    let known = command.find_subcommand("report");
-    let known = known.into_iter().flat_map(clap::Command::get_arguments);
+fn flags(command: &clap::Command, report: &ArgMatches) -> Vec<Typed> {
     let mut flags = Vec::new();
-    for argument in known {
+    for argument in command.get_arguments() {
         let id = argument.get_id().as_str();
         let is_typed = || {
             let is_known = report.try_contains_id(id).is_ok();
@@ -145,9 +142,11 @@ mod tests {
 
     fn commands_of(line: &str) -> Commands {
         let words = line.split_whitespace().map(OsString::from);
-        let typed = Cli::command().get_matches_from(words);
+        let mut command = Cli::command();
+        let typed = command.get_matches_from_mut(words);
         let report = typed.subcommand_matches("report").expect("a report");
-        with_flags("a.run", &flags(report))
+        let command = command.find_subcommand("report").expect("a report");
+        with_flags("a.run", &flags(command, report))
     }
 
     #[test]

@@ -80,12 +80,11 @@ fn with_surroundings(
     typed: Vec<OsString>,
     surroundings: &Surroundings<'_>,
 ) -> anyhow::Result<Arguments> {
-    command.build();
     let as_typed = |all| Arguments {
         all,
         project: ProjectNotes::default(),
     };
-    let Ok(matches) = command.clone().try_get_matches_from(&typed) else {
+    let Ok(matches) = command.try_get_matches_from_mut(&typed) else {
         return Ok(as_typed(typed));
     };
     let Some((name, of_command)) = matches.subcommand() else {
@@ -112,7 +111,12 @@ fn with_surroundings(
         return Ok(arguments);
     };
     let table = file.table()?;
+    // The file may name any command; so far only the one that was typed is complete.
+    command.build();
     check_keys(&file.path, &table, &command)?;
+    let Some(known) = command.find_subcommand(name) else {
+        return Ok(as_typed(typed));
+    };
     let mut flags = Flags {
         file: &file.path,
         command: known,

@@ -36,11 +36,11 @@ enum Level {
 /// # Errors
 /// The arguments are wrong, or ask for help or the version.
 pub fn parse<C: Parser>(arguments: Vec<OsString>) -> Result<C, clap::Error> {
-    let arguments = without_help_command(arguments, &C::command());
-    let mut command = match level(&arguments) {
-        Some(level) => at_level(C::command(), level, ""),
-        None => C::command(),
-    };
+    let mut command = C::command();
+    let arguments = without_help_command(arguments, &command);
+    if let Some(level) = level(&arguments) {
+        command = at_level(command, level, "");
+    }
     let mut matches = command.try_get_matches_from_mut(arguments)?;
     C::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command))
 }
