@@ -115,10 +115,7 @@ pub const INPUTS: [Input; 40] = [
         "diverged",
         "SELECT brick, COUNT(*) AS tensors FROM divergence.pairs WHERE verdict = 'diverged' GROUP BY brick ORDER BY brick",
     ),
-    may(
-        "device_sizes",
-        "SELECT CAST(MIN(multiprocessors) AS BIGINT) AS multiprocessors FROM devices",
-    ),
+    may("device_sizes", "SELECT multiprocessors FROM devices"),
     // What devices did, and who asked for it.
     may(
         "kernels",

@@ -20,7 +20,7 @@ pub const INPUTS: [Input; 19] = [
     .optional(),
     Input::sql(
         "stacks",
-        "SELECT id, caller, function_id, module_id, file_id, line, CASE WHEN inlined THEN 1 ELSE 0 END AS is_inlined FROM stacks",
+        "SELECT id, caller, function_id, module_id, file_id, line, inlined FROM stacks",
     )
     .optional(),
     Input::sql(
@@ -41,8 +41,8 @@ pub const INPUTS: [Input; 19] = [
     Input::sql("threads", "SELECT thread, name, start_ns FROM threads").optional(),
     Input::sql(
         "waits",
-        "SELECT id, thread, name_id AS call_id, start_ns, dur_ns, stack, CASE WHEN kind = 'runnable' THEN 1 ELSE 0 END AS is_runnable \
-         FROM syncs WHERE kind = 'off_cpu' OR kind = 'runnable'",
+        "SELECT id, thread, name_id AS call_id, start_ns, dur_ns, stack, kind = 'runnable' AS is_runnable FROM syncs \
+         WHERE kind = 'off_cpu' OR kind = 'runnable'",
     )
     .optional(),
     Input::sql(

@@ -45,7 +45,7 @@ impl Stacks {
         let (id, caller) = (table.u64("id")?, table.u64("caller")?);
         let (function_id, module_id) = (table.i64("function_id")?, table.i64("module_id")?);
         let (file_id, line) = (table.i64("file_id")?, table.i64("line")?);
-        let is_inlined = table.i64("is_inlined")?;
+        let inlined = table.bool("inlined")?;
         let ids = || (0..table.rows()).filter_map(|row| Some((id.get(row)?, row as u32)));
         out.index = IdIndex::new(ids);
         let mut functions: Interner<(Option<u32>, Option<u32>)> = Interner::default();
@@ -66,7 +66,7 @@ impl Stacks {
         }
         out.tree = Tree::new(callers);
         out.is_outermost = out.tree.outermost(&out.function);
-        let is_inlined = |node: u32| is_inlined.get(node as usize) == Some(1);
+        let is_inlined = |node: u32| inlined.get(node as usize) == Some(true);
         out.compiled = out.tree.nearest(|node| !is_inlined(node));
         out.functions = functions.all().to_vec();
         Ok(out)

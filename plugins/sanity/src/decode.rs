@@ -37,7 +37,7 @@ pub fn read(run: &mut Run) -> Result<Marked> {
     let mut ranks: BTreeMap<i64, Decoder> = BTreeMap::new();
     let mut batches = run.batches("decode_calls")?;
     while let Some(batch) = batches.next_batch()? {
-        let (is_iteration, name) = (batch.bool("is_iteration")?, batch.text("name")?);
+        let (kind, name) = (batch.text("kind")?, batch.text("name")?);
         let (thread, layer) = (batch.i64("thread")?, batch.i64("layer")?);
         let (iteration, calls) = (batch.u64("iteration")?, batch.i64("calls")?);
         for row in 0..batch.rows() {
@@ -48,7 +48,7 @@ pub fn read(run: &mut Run) -> Result<Marked> {
             let rank = rank::of_place(thread.get(row).unwrap_or(0)).0;
             let decoder = ranks.entry(rank).or_default();
             decoder.iterations.insert(iteration);
-            if is_iteration.get(row) != Some(true) {
+            if kind.get(row) != Some("iteration") {
                 let of = decoder.bricks.entry(name.to_owned()).or_default();
                 let sum = of.entry((layer.get(row), iteration)).or_default();
                 *sum = sum.saturating_add(u64::try_from(more).unwrap_or(0));

@@ -88,7 +88,7 @@ pub const INPUTS: [Input; 20] = [
     ),
     Input::sql(
         "decode_calls",
-        "SELECT kind = 'iteration' AS is_iteration, name, thread, iteration, layer, COUNT(*) AS calls FROM bricks \
+        "SELECT kind, name, thread, iteration, layer, COUNT(*) AS calls FROM bricks \
          WHERE iteration IS NOT NULL AND (kind = 'iteration' OR (kind = 'brick' \
          AND (name = 'LmHead' OR name = 'RmsNorm' OR name = 'AttentionScore'))) \
          GROUP BY kind, name, thread, iteration, layer",

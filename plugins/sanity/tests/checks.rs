@@ -471,7 +471,16 @@ fn decoded(calls: impl Fn(&str, u64, i64) -> i64) -> TableBuilder {
     rows.extend((0..6).map(|iteration| ("step", 0, iteration, None, 1)));
     let rows = || rows.iter();
     Table::build("decode_calls")
-        .bool("is_iteration", rows().map(|row| row.0 == "step"))
+        .text(
+            "kind",
+            rows().map(|row| {
+                if row.0 == "step" {
+                    "iteration"
+                } else {
+                    "brick"
+                }
+            }),
+        )
         .text("name", rows().map(|row| row.0))
         .i64("thread", rows().map(|row| row.1))
         .u64("iteration", rows().map(|row| row.2))

@@ -265,7 +265,10 @@ fn inputs(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilde
             .i64("call_start_ns", launches().map(|launch| launch.0))
             .i64("start_ns", launches().map(|launch| launch.1)),
         Table::build("decode_calls")
-            .bool("is_iteration", decode().map(|row| row.1.0 == 3))
+            .text(
+                "kind",
+                decode().map(|row| if row.1.0 == 3 { "iteration" } else { "brick" }),
+            )
             .text("name", decode().map(|row| decoders[row.1.0]))
             .i64("thread", decode().map(|row| row.0))
             .u64("iteration", decode().map(|row| row.1.1))

@@ -115,7 +115,7 @@ impl Device {
         out.rows(&kernels, "name", window, &mut numbers)?;
         out.usual_call_ns = usual_call_ns(std::mem::take(&mut out.calls));
         let sizes = run.table("device_sizes")?;
-        let sizes = sizes.i64("multiprocessors")?.iter().flatten().next();
+        let sizes = sizes.i64("multiprocessors")?.iter().flatten().min();
         out.multiprocessors = sizes.filter(|count| *count > 0);
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;

@@ -104,7 +104,7 @@ pub fn load(
     while let Some(batch) = batches.next_batch()? {
         let (thread, call_id) = (batch.i64("thread")?, batch.i64("call_id")?);
         let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
-        let (stack, is_runnable) = (batch.u64("stack")?, batch.i64("is_runnable")?);
+        let (stack, is_runnable) = (batch.u64("stack")?, batch.bool("is_runnable")?);
         let id = batch.u64("id")?;
         for row in 0..batch.rows() {
             let times = start_ns.get(row).zip(dur_ns.get(row));
@@ -117,7 +117,7 @@ pub fn load(
             };
             let wait = WaitSum::one(until_ns.saturating_sub(from_ns));
             let times = out.threads.entry(thread).or_default();
-            if is_runnable.get(row) == Some(1) {
+            if is_runnable.get(row) == Some(true) {
                 times.runnable.add(wait);
                 continue;
             }

@@ -137,10 +137,7 @@ impl Fixture {
                 .i64("module_id", module_ids)
                 .i64("file_id", file_ids)
                 .i64("line", stacks().map(|row| row.line.map(|line| line.1)))
-                .i64(
-                    "is_inlined",
-                    stacks().map(|row| i64::from(row.inlined == Some(true))),
-                ),
+                .bool("inlined", stacks().map(|row| row.inlined)),
             events.table("events"),
             functions.table("functions"),
             modules.table("modules"),
@@ -176,7 +173,7 @@ impl Fixture {
                 .i64("start_ns", waits().map(|row| row.start_ns))
                 .i64("dur_ns", waits().map(|row| row.dur_ns))
                 .u64("stack", waits().map(|row| row.stack))
-                .i64("is_runnable", waits().map(|row| i64::from(row.is_runnable))),
+                .bool("is_runnable", waits().map(|row| row.is_runnable)),
             calls.table("wait_calls"),
             Table::build("wakings")
                 .u64("wait", woken().map(|row| row.0))
