@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use trueno_engine::query::Database;
+use trueno_engine::query::{Database, collect};
+use trueno_engine::run::Run;
 
 use crate::plan::tables_of;
 use crate::plugin::{Outcome, Plugin};
@@ -30,20 +31,42 @@ pub(crate) fn run_tables(plugin: &Plugin) -> BTreeSet<String> {
     read.collect()
 }
 
-/// Why a plugin that needs all rows at once does not run, if there are too many.
-pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<String> {
+/// How many rows a plugin that needs all at once would get, if there are too many.
+pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<u64> {
     let read = run_tables(plugin);
     let tables = request.run.tables().into_iter();
     let rows = tables.filter(|table| read.contains(&table.name));
     let rows = rows.filter_map(|table| table.rows);
     let rows = rows.fold(0, u64::saturating_add);
+    (rows > request.over_ranks.max_rows).then_some(rows)
+}
+
+fn refusal(request: &Request<'_>, rows: u64) -> String {
     let most = request.over_ranks.max_rows;
-    (rows > most).then(|| {
-        format!(
-            "it reads {rows} rows of all ranks at once, and at most {most} are allowed (hint: --window iteration=N, or --from and \
-             --to, for a part of all ranks; --max-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
-        )
-    })
+    let part = match typical_iteration(request.run) {
+        Some((iteration, rank)) => {
+            format!(
+                "--window iteration={iteration}, of median length on rank {rank}, or another part of all ranks"
+            )
+        }
+        None => "--window iteration=N, or --from and --to, for a part of all ranks".to_owned(),
+    };
+    format!(
+        "it reads {rows} rows of all ranks at once, and at most {most} are allowed (hint: {part}; --max-rows N, at some 80 bytes \
+         of memory a row; or open fewer ranks)"
+    )
+}
+
+/// The iteration of median length on the first rank, and that rank.
+fn typical_iteration(run: &Run) -> Option<(i64, u32)> {
+    const LENGTHS: &str = "SELECT CAST(iteration AS BIGINT) AS iteration FROM bricks \
+                           WHERE kind = 'iteration' AND iteration IS NOT NULL AND dur_ns IS NOT NULL ORDER BY dur_ns, iteration";
+    let (rank, _) = *run.ranks().first()?;
+    let rows = run.rank_rows(rank, &["bricks"]).ok()??;
+    let iterations = collect(&rows, LENGTHS).ok()?;
+    let middle = iterations.height().checked_sub(1)? / 2;
+    let iteration = iterations.columns().first()?.i64().ok()?.get(middle)?;
+    Some((iteration, rank))
 }
 
 impl Watch for Together<'_, '_> {
@@ -51,7 +74,11 @@ impl Watch for Together<'_, '_> {
         let place = self.places[step];
         let options = self.sections.begin(place)?;
         let why_not = match self.rows {
-            Rows::All => too_many(self.sections.request(), self.sections.plugin(place)),
+            Rows::All => {
+                let request = self.sections.request();
+                let rows = too_many(request, self.sections.plugin(place));
+                rows.map(|rows| refusal(request, rows))
+            }
             Rows::Excerpt => None,
             Rows::None(why) => Some(why.to_owned()),
         };
