@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use trueno_engine::cores;
-use trueno_engine::query::Database;
+use trueno_engine::query::{Database, Plans};
 use trueno_engine::run::Run;
 use trueno_model::Window;
 
@@ -219,11 +219,13 @@ impl Job<'_> {
             .map(|(plugin, table)| format!("{plugin}.{table}"))
             .collect();
         let job = self.subject;
+        let plans = Plans::default();
         let open = |rank: u32| -> Result<Database, String> {
             let mut database = (ranks.open)(rank)?;
             for table in &tables {
                 database.register_from(table, job);
             }
+            database.share_plans(&plans);
             Ok(database)
         };
         let (folder, only) = (self.request.over_ranks.part_cache, self.only);

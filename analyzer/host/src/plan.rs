@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use petgraph::algo::tarjan_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Topo;
+use trueno_engine::query::may_read_dotted;
 use trueno_engine::spans::is_computed;
 
 use crate::plugin::{Descriptor, Input};
@@ -244,7 +245,7 @@ fn way_back(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<Node
 /// Each `(plugin, table)` that these queries read, and whether every input that reads it is optional.
 pub(crate) fn tables_of_others(inputs: &[Input]) -> BTreeMap<(String, String), bool> {
     let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
-    let may = |input: &&Input| !input.baseline && input.sql.contains('.');
+    let may = |input: &&Input| !input.baseline && may_read_dotted(&input.sql);
     for input in inputs.iter().filter(may) {
         for name in tables_of(input) {
             // What the engine itself makes is of no plugin.

@@ -118,7 +118,7 @@ impl Named {
         // Behind all others, as in the catalog.
         select.extend(ids);
         let height = columns.first().map_or(0, Column::len);
-        Ok(DataFrame::new(height, columns)?.lazy().select(select))
+        Ok(DataFrame::new(height, columns)?.lazy().select_seq(select))
     }
 }
 

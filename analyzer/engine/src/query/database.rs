@@ -2,17 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsResult};
+use polars_arrow::datatypes::Field;
 use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
 use super::direct::{self, Direct};
 use super::error::first_line;
-use super::planned::Planned;
+use super::planned::{Planned, fields_of};
 use super::{QueryError, empty_join, plan, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
 use crate::closed_types::{ClosedRows, frame_without_rows};
@@ -27,14 +28,44 @@ pub struct Database {
     pub(super) tables: Arc<BTreeMap<String, LazyFrame>>,
     /// Scans of tables that `tables` has without rows. Planning the files of hundreds of ranks takes longer than most
     /// queries, which need none of them.
-    scans: BTreeMap<String, Scan>,
-    pub(super) stored: BTreeMap<String, Arc<StoredTable>>,
+    scans: Arc<BTreeMap<String, Scan>>,
+    pub(super) stored: Arc<BTreeMap<String, Arc<StoredTable>>>,
     /// Keeps the numbering of texts stable while it is alive.
     pub(super) numbers: Option<Arc<CategoricalMapping>>,
     /// Tables whose text lists are cheap.
-    numbered: BTreeMap<String, Arc<Numbered>>,
-    /// Analyzed queries, valid as long as the tables in `stored` stay the same.
+    numbered: Arc<BTreeMap<String, Arc<Numbered>>>,
+    /// Analyzed queries, valid as long as the tables that they name stay the same.
     pub(super) known: Arc<Mutex<BTreeMap<String, Known>>>,
+    plans: Plans,
+}
+
+/// Columns of queries that the engine runs, or why it cannot, valid as long as the tables that they name have the same
+/// columns. Many plugins ask the same of tables that few runs have, and all of them ask the same of each rank.
+#[derive(Clone, Default)]
+pub struct Plans(Arc<Mutex<BTreeMap<String, Columns>>>);
+
+type Columns = Result<Arc<[Field]>, QueryError>;
+
+impl Plans {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<String, Columns>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn of(&self, sql: &str) -> Option<Columns> {
+        self.kept().get(sql).cloned()
+    }
+
+    fn keep(&self, sql: &str, columns: &Columns) {
+        if !matches!(columns, Err(QueryError::Failed(_))) {
+            self.kept().insert(sql.to_owned(), columns.clone());
+        }
+    }
+
+    fn without(&self, is_stale: impl Fn(&str) -> bool) -> Self {
+        let mut left = self.kept().clone();
+        left.retain(|sql, _| !is_stale(sql));
+        Self(Arc::new(Mutex::new(left)))
+    }
 }
 
 #[derive(Clone, Default)]
@@ -68,18 +99,17 @@ impl Database {
 
     fn publish(&mut self, name: &str, table: LazyFrame) {
         Arc::make_mut(&mut self.tables).insert(name.to_owned(), table);
-        self.scans.remove(name);
-        self.numbered.remove(name);
-        if self.stored.remove(name).is_some() {
-            self.forget_queries(name);
-        }
+        Arc::make_mut(&mut self.scans).remove(name);
+        Arc::make_mut(&mut self.numbered).remove(name);
+        Arc::make_mut(&mut self.stored).remove(name);
+        self.forget_queries(name);
     }
 
     pub(super) fn forget(&mut self, name: &str) {
         Arc::make_mut(&mut self.tables).remove(name);
-        self.scans.remove(name);
-        self.stored.remove(name);
-        self.numbered.remove(name);
+        Arc::make_mut(&mut self.scans).remove(name);
+        Arc::make_mut(&mut self.stored).remove(name);
+        Arc::make_mut(&mut self.numbered).remove(name);
         self.forget_queries(name);
     }
 
@@ -96,7 +126,7 @@ impl Database {
             columns: texts.map(str::to_owned).collect(),
             lists: Default::default(),
         };
-        self.numbered.insert(name.to_owned(), Arc::new(numbered));
+        Arc::make_mut(&mut self.numbered).insert(name.to_owned(), Arc::new(numbered));
     }
 
     /// As [`Database::register_numbered`], with a table whose columns are read without the engine
@@ -109,7 +139,7 @@ impl Database {
         scan: Scan,
     ) {
         self.register_numbered(name, table, texts);
-        self.scans.insert(name.to_owned(), scan);
+        Arc::make_mut(&mut self.scans).insert(name.to_owned(), scan);
     }
 
     /// Reads the columns of a published table from `table` where possible. A table without columns is left to
@@ -118,16 +148,18 @@ impl Database {
         if table.columns().is_empty() {
             return;
         }
-        self.stored.insert(name.to_owned(), Arc::new(table));
+        Arc::make_mut(&mut self.stored).insert(name.to_owned(), Arc::new(table));
         self.forget_queries(name);
     }
 
     /// Drops analyzed queries that may name the table. Copies of this database are not affected.
     fn forget_queries(&mut self, table: &str) {
         let name = table.rsplit('.').next().unwrap_or(table);
+        let is_stale = |sql: &str| name.contains('"') || sql.contains(name);
         let mut known = self.known().clone();
-        known.retain(|sql, _| !name.contains('"') && !sql.contains(name));
+        known.retain(|sql, _| !is_stale(sql));
         self.known = Arc::new(Mutex::new(known));
+        self.plans = self.plans.without(is_stale);
     }
 
     /// Publishes all tables of another database, with a prefix. The other database must outlive the use of its
@@ -137,13 +169,14 @@ impl Database {
             let as_name = format!("{prefix}{name}");
             self.register_lazy(&as_name, table.clone());
             if let Some(scan) = other.scans.get(name) {
-                self.scans.insert(as_name.clone(), scan.clone());
+                Arc::make_mut(&mut self.scans).insert(as_name.clone(), scan.clone());
             }
             if let Some(stored) = other.stored.get(name) {
-                self.stored.insert(as_name, stored.clone());
+                Arc::make_mut(&mut self.stored).insert(as_name, stored.clone());
             }
         }
         self.known = Arc::default();
+        self.plans = Plans::default();
     }
 
     /// Registers a table of another database under the same name, if it exists there.
@@ -153,10 +186,10 @@ impl Database {
         };
         self.register_lazy(name, table.clone());
         if let Some(scan) = other.scans.get(name) {
-            self.scans.insert(name.to_owned(), scan.clone());
+            Arc::make_mut(&mut self.scans).insert(name.to_owned(), scan.clone());
         }
         if let Some(stored) = other.stored.get(name) {
-            self.stored.insert(name.to_owned(), stored.clone());
+            Arc::make_mut(&mut self.stored).insert(name.to_owned(), stored.clone());
         }
         self.known = Arc::default();
     }
@@ -186,9 +219,23 @@ impl Database {
     }
 
     pub(super) fn planned_by_engine(&self, sql: &str) -> Result<Planned, QueryError> {
-        tracing::trace!(sql, "planned by the engine");
-        let frame = roomy(sql, || self.planned_columns(sql))?;
-        Ok(Planned::by_engine(sql, frame, self))
+        let known = self.plans.of(sql);
+        let columns = known.unwrap_or_else(|| {
+            tracing::trace!(sql, "planned by the engine");
+            let columns = roomy(sql, || {
+                let schema = self.planned_columns(sql)?.collect_schema();
+                let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
+                Ok(fields_of(&schema)?.into())
+            });
+            self.plans.keep(sql, &columns);
+            columns
+        })?;
+        Ok(Planned::by_engine(sql, columns, self))
+    }
+
+    /// Plans each query once for all databases that share `plans`. Their tables must have the same names and columns.
+    pub fn share_plans(&mut self, plans: &Plans) {
+        self.plans = plans.clone();
     }
 
     pub(super) fn gives_no_rows(&self, sql: &str) -> bool {
@@ -568,7 +615,7 @@ pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
     let names = roomy(sql, || {
         let mut names = Names::default();
         let statement = plan::parse(sql)?;
-        let query = match &statement {
+        let query = match &*statement {
             Statement::Explain { statement, .. } => statement,
             statement => statement,
         };

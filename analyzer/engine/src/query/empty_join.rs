@@ -3,15 +3,15 @@
 //! Most runs lack most kinds of events, and a plugin asks for all of them. The engine would read the other table of
 //! such a join from end to end.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use sqlparser::ast::{
     Expr, GroupByExpr, JoinOperator, Query, Select, SetExpr, SetOperator, Statement, TableFactor,
     TableWithJoins,
 };
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
 
+use super::plan::parse;
 use super::tokens::{Kind, tokens};
 use crate::columns::StoredTable;
 
@@ -23,18 +23,23 @@ pub(super) trait Tables {
 }
 
 pub(super) fn is_empty(sql: &str, tables: &dyn Tables) -> bool {
-    parsed(sql).is_some_and(|query| of_query(&query, tables))
+    parse(sql).is_ok_and(|statement| match &*statement {
+        Statement::Query(query) => of_query(query, tables),
+        _ => false,
+    })
 }
 
 /// The query reads only joins without rows, and returns no row for an empty input.
 pub(super) fn gives_no_rows(sql: &str, tables: &dyn Tables) -> bool {
-    parsed(sql).is_some_and(|query| !makes_rows(&query.body) && of_query(&query, tables))
+    parse(sql).is_ok_and(|statement| match &*statement {
+        Statement::Query(query) => !makes_rows(&query.body) && of_query(query, tables),
+        _ => false,
+    })
 }
 
 pub(super) fn parsed(sql: &str) -> Option<Query> {
-    let mut statements = Parser::parse_sql(&GenericDialect, sql).ok()?;
-    match (statements.pop(), statements.is_empty()) {
-        (Some(Statement::Query(query)), true) => Some(*query),
+    match Rc::unwrap_or_clone(parse(sql).ok()?) {
+        Statement::Query(query) => Some(*query),
         _ => None,
     }
 }

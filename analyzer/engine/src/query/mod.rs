@@ -16,7 +16,7 @@ mod rewrite;
 mod timeline_tables;
 mod tokens;
 
-pub use database::{Database, collect, collect_from_columns, collect_in_order, tables_of};
+pub use database::{Database, Plans, collect, collect_from_columns, collect_in_order, tables_of};
 pub use divided::{Divided, Division, Piece, RowsOfRanks};
 pub use error::QueryError;
 pub use error::nearest;
@@ -26,5 +26,6 @@ pub use ordered_rows::{
 };
 pub use planned::Planned;
 pub use reads::Claims;
+pub use rewrite::may_read_dotted;
 
 pub use crate::columns::Kind as ColumnKind;

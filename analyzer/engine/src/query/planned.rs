@@ -1,10 +1,12 @@
 //! Queries that are planned now and run later, or never.
 
-use polars::prelude::{DataFrame, LazyFrame, Schema, SchemaRef};
+use std::sync::Arc;
+
+use polars::prelude::{DataFrame, Schema};
+use polars_arrow::datatypes::Field;
 
 use super::database::collect;
 use super::direct::Direct;
-use super::error::first_line;
 use super::{Database, QueryError};
 use crate::closed_types::{self, ClosedRows};
 
@@ -17,8 +19,8 @@ enum By {
     /// Reads columns directly. The database is the fallback for a damaged table.
     Columns(Direct, Database),
     Rows(DataFrame),
-    /// The engine, over the database. The frame states the columns.
-    Engine(Box<LazyFrame>, Database),
+    /// The engine, over the database.
+    Engine(Arc<[Field]>, Database),
 }
 
 impl Planned {
@@ -30,8 +32,8 @@ impl Planned {
         Self::new(sql, By::Rows(rows))
     }
 
-    pub(super) fn by_engine(sql: &str, frame: LazyFrame, database: &Database) -> Self {
-        Self::new(sql, By::Engine(Box::new(frame), database.clone()))
+    pub(super) fn by_engine(sql: &str, columns: Arc<[Field]>, database: &Database) -> Self {
+        Self::new(sql, By::Engine(columns, database.clone()))
     }
 
     fn new(sql: &str, by: By) -> Self {
@@ -39,15 +41,15 @@ impl Planned {
         Self { sql, by }
     }
 
-    /// Its columns in the types that plugins read, without rows.
+    /// Its columns in the types that plugins read.
     ///
     /// # Errors
     /// As [`collect`](super::collect), or a column has a type that plugins cannot read.
-    pub fn columns(&mut self) -> Result<ClosedRows, QueryError> {
-        match &mut self.by {
-            By::Columns(direct, _) => Ok(ClosedRows::without_rows(direct.fields())),
-            By::Rows(rows) => without_rows(rows.schema()),
-            By::Engine(frame, _) => without_rows(&*schema_of(frame)?),
+    pub fn columns(&self) -> Result<Vec<Field>, QueryError> {
+        match &self.by {
+            By::Columns(direct, _) => Ok(direct.fields()),
+            By::Rows(rows) => fields_of(rows.schema()),
+            By::Engine(columns, _) => Ok(columns.to_vec()),
         }
     }
 
@@ -67,9 +69,9 @@ impl Planned {
                 }
             }
             By::Rows(rows) => closed(rows),
-            By::Engine(mut frame, database) => {
+            By::Engine(columns, database) => {
                 if database.gives_no_rows(&sql) {
-                    without_rows(&*schema_of(&mut frame)?)
+                    Ok(ClosedRows::without_rows(columns.to_vec()))
                 } else {
                     closed(collect(&database, &sql)?)
                 }
@@ -78,14 +80,8 @@ impl Planned {
     }
 }
 
-fn schema_of(frame: &mut LazyFrame) -> Result<SchemaRef, QueryError> {
-    let schema = frame.collect_schema();
-    schema.map_err(|error| QueryError::Failed(first_line(&error)))
-}
-
-fn without_rows(schema: &Schema) -> Result<ClosedRows, QueryError> {
-    let fields = closed_types::fields_of(schema).map_err(QueryError::Failed)?;
-    Ok(ClosedRows::without_rows(fields))
+pub(super) fn fields_of(schema: &Schema) -> Result<Vec<Field>, QueryError> {
+    closed_types::fields_of(schema).map_err(QueryError::Failed)
 }
 
 fn closed(frame: DataFrame) -> Result<ClosedRows, QueryError> {

@@ -49,6 +49,66 @@ pub(super) fn operators(sql: &str) -> usize {
     tokens.iter().filter(is_deeper).count()
 }
 
+/// Whether the query may read a table with a dotted name, such as `plugin.table`. Cheaper than
+/// [`tables_of`](super::tables_of), which parses: columns such as `k.name` are told apart by where they stand.
+pub fn may_read_dotted(sql: &str) -> bool {
+    #[derive(Clone, Copy, Default)]
+    struct Place {
+        in_from: bool,
+        /// A name here is one of a table.
+        is_table: bool,
+    }
+    const CLAUSES: [&str; 12] = [
+        "except",
+        "group",
+        "having",
+        "intersect",
+        "limit",
+        "offset",
+        "order",
+        "qualify",
+        "select",
+        "union",
+        "where",
+        "window",
+    ];
+    if !sql.contains('.') {
+        return false;
+    }
+    let tokens = tokens(sql);
+    let is_dotted = |at: usize| {
+        let quoted = tokens[at]
+            .name
+            .as_ref()
+            .is_some_and(|name| name.contains('.'));
+        quoted || tokens.get(at..at + 3).and_then(dotted).is_some()
+    };
+    let mut outer = Vec::new();
+    let mut place = Place::default();
+    for (at, token) in tokens.iter().enumerate() {
+        let is = |words: &[&str]| words.iter().any(|word| token.is(word));
+        match token.kind {
+            Kind::Mark('(') => {
+                outer.push(place);
+                place.in_from = place.is_table;
+            }
+            Kind::Mark(')') => place = outer.pop().unwrap_or_default(),
+            Kind::Mark(',') => place.is_table = place.in_from,
+            _ if is(&["from", "join"]) => {
+                place = Place {
+                    in_from: true,
+                    is_table: true,
+                };
+            }
+            _ if is(&["on", "using"]) => place.is_table = false,
+            _ if is(&CLAUSES) => place = Place::default(),
+            _ if place.is_table && is_dotted(at) => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
 pub(super) fn check(sql: &str) -> Result<(), String> {
     let operators = operators(sql);
     if operators > MAX_OPERATORS {
@@ -187,6 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::query::tables_of;
 
     proptest! {
         #[test]
@@ -203,6 +264,35 @@ mod tests {
 
     fn quoted(sql: &str) -> String {
         quote_dotted(sql, |name| name == "category.by_brick")
+    }
+
+    #[test]
+    fn queries_that_read_dotted_tables_are_told_from_those_with_dotted_columns() {
+        for reads in [
+            "SELECT a FROM p.t",
+            "SELECT a FROM \"p.t\" AS t",
+            "FROM p.t",
+            "SELECT k.a FROM k JOIN p.t AS t ON k.a = t.a",
+            "SELECT k.a FROM k JOIN j ON (k.a = j.a), p.t",
+            "SELECT a FROM k WHERE a IN (SELECT b FROM p.t)",
+            "SELECT a FROM (k JOIN p.t ON k.a = t.a)",
+            "WITH w AS (SELECT a FROM p.t) SELECT a FROM w",
+            "SELECT a FROM k UNION ALL SELECT a FROM x, p.t",
+        ] {
+            assert!(may_read_dotted(reads), "{reads}");
+            assert!(
+                tables_of(reads).is_none_or(|tables| tables.contains("p.t")),
+                "{reads}"
+            );
+        }
+        for reads_none in [
+            "SELECT k.a, k.b FROM k WHERE k.c = k.d ORDER BY k.e",
+            "SELECT k.a FROM k JOIN j ON k.a = j.a AND k.b = j.b GROUP BY k.a, k.b",
+            "SELECT k.a FROM k JOIN (SELECT MAX(t.b) AS b, t.c FROM t) AS j ON k.a = j.b, x WHERE (k.a, k.b) = x.a",
+            "SELECT 'p.t' FROM k",
+        ] {
+            assert!(!may_read_dotted(reads_none), "{reads_none}");
+        }
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn stream(
         return Ok(empty());
     };
     let wrong = |why: String| Obstacle::Wrong(format!("input {}: {why}", input.name));
-    let mut planned = match database.planned(&input.sql) {
+    let planned = match database.planned(&input.sql) {
         Ok(planned) => planned,
         Err(QueryError::UnknownTable { .. }) if input.optional => return Ok(empty()),
         Err(error) => return Err(wrong(error.to_string())),
@@ -66,7 +66,6 @@ fn stream(
     let columns = planned
         .columns()
         .map_err(|error| wrong(error.to_string()))?;
-    let columns = columns.fields().to_vec();
     let (of, name, failure) = (columns.clone(), input.name.clone(), Rc::clone(failure));
     Ok(closed_types::lend_later(&columns, move || {
         let rows = rows(planned, &of).inspect_err(|why| {

@@ -35,7 +35,7 @@ pub fn sql(bytes: &[u8]) -> bool {
     drop(database.claims(text));
     let planned = database.planned(text);
     let is_planned = match planned {
-        Ok(mut planned) => planned.columns().is_ok(),
+        Ok(planned) => planned.columns().is_ok(),
         Err(error) => {
             assert!(!error.to_string().is_empty());
             false

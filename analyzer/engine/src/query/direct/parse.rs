@@ -9,14 +9,13 @@ use sqlparser::ast::{
     OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr, Statement, TableFactor,
     TableWithJoins, Value,
 };
-use sqlparser::dialect::GenericDialect;
-use sqlparser::parser::Parser;
 
 use super::groups::{Aggregate, Function, Grouping};
 use super::join::{Side, joined};
 use super::scope::{Scope, plain_call};
 use super::{Condition, Direct, Item, Order, Output};
 use crate::columns::{Kind, StoredTable};
+use crate::query::plan::parse;
 
 pub(crate) type Find<'a> = &'a dyn Fn(&str) -> Option<Arc<StoredTable>>;
 
@@ -26,12 +25,10 @@ pub(crate) fn query(
     find: Find<'_>,
     numbers: &Arc<CategoricalMapping>,
 ) -> Option<Direct> {
-    let mut statements = Parser::parse_sql(&GenericDialect, sql).ok()?;
-    let Some(Statement::Query(query)) = statements.pop() else {
+    let Statement::Query(query) = &*parse(sql).ok()? else {
         return None;
     };
-    statements.is_empty().then_some(())?;
-    let parts = Parts::of(*query)?;
+    let parts = Parts::of(query)?;
     let direct = form(&parts, find, numbers)?;
     // The engine has an order of its own for the rows of joins.
     (direct.is_grouped() || !parts.is_join()).then_some(direct)
@@ -54,10 +51,9 @@ enum From {
 }
 
 impl Parts {
-    fn of(query: Query) -> Option<Self> {
+    fn of(query: &Query) -> Option<Self> {
         let shown = query.to_string();
-        let Query { body, order_by, .. } = query;
-        let SetExpr::Select(select) = *body else {
+        let SetExpr::Select(select) = &*query.body else {
             return None;
         };
         let [from] = select.from.as_slice() else {
@@ -75,7 +71,7 @@ impl Parts {
             TableFactor::Derived {
                 subquery, alias, ..
             } => {
-                let parts = Self::of((**subquery).clone())?;
+                let parts = Self::of(subquery)?;
                 let shown = format!("({subquery})");
                 (shown, From::Query(Box::new(parts)), alias)
             }
@@ -86,9 +82,9 @@ impl Parts {
             GroupByExpr::Expressions(groups, modifiers) if modifiers.is_empty() => groups.clone(),
             _ => return None,
         };
-        let order = match order_by.map(|order| order.kind) {
+        let order = match query.order_by.as_ref().map(|order| &order.kind) {
             None => Vec::new(),
-            Some(OrderByKind::Expressions(order)) => order,
+            Some(OrderByKind::Expressions(order)) => order.clone(),
             Some(OrderByKind::All(_)) => return None,
         };
         let is_distinct = matches!(select.distinct, Some(Distinct::Distinct));
@@ -130,7 +126,7 @@ impl Parts {
             is_distinct,
             from,
             called,
-            select: *select,
+            select: Select::clone(select),
         })
     }
 

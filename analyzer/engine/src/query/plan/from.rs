@@ -143,7 +143,7 @@ impl Planner<'_> {
                 field.id = id;
                 field.qualifier = Some(name.to_owned());
             }
-            relation.frame = relation.frame.select(columns);
+            relation.frame = relation.frame.select_seq(columns);
             return Ok(relation);
         }
         let mut table = name.to_owned();
@@ -177,7 +177,7 @@ impl Planner<'_> {
                 shown: true,
             });
         }
-        let mut relation = Relation::new(frame.select(columns), fields);
+        let mut relation = Relation::new(frame.select_seq(columns), fields);
         relation.is_empty = self.tables.is_empty(&table);
         Ok(relation)
     }
@@ -346,12 +346,12 @@ impl Planner<'_> {
             fields.iter().map(column).collect::<Vec<_>>()
         };
         let alone = |rows: LazyFrame, row: &polars::prelude::PlSmallStr, own: &[Field]| {
-            let paired = pairs.frame.clone().select([col(row.clone())]);
+            let paired = pairs.frame.clone().select_seq([col(row.clone())]);
             let paired = paired.unique(None, UniqueKeepStrategy::Any);
             let keys = vec![(col(row.clone()), col(row.clone()))];
-            join(rows, paired, keys, JoinType::Anti).select(columns(own))
+            join(rows, paired, keys, JoinType::Anti).select_seq(columns(own))
         };
-        let mut all = vec![pairs.frame.clone().select(columns(&fields))];
+        let mut all = vec![pairs.frame.clone().select_seq(columns(&fields))];
         all.push(alone(of_left, &row_of_left, &left.fields));
         if is_full {
             all.push(alone(of_right, &row_of_right, &right.fields));
@@ -415,7 +415,7 @@ impl Planner<'_> {
         for condition in [parts.of_left, parts.rest].concat() {
             pairs = self.filter(pairs, &condition, &Aliases::default())?;
         }
-        let paired = pairs.frame.select([col(row.clone())]);
+        let paired = pairs.frame.select_seq([col(row.clone())]);
         let paired = paired.unique(None, UniqueKeepStrategy::Any);
         let keys = vec![(col(row.clone()), col(row))];
         let mut relation = Relation::new(join(rows, paired, keys, how), left.fields);
@@ -548,7 +548,7 @@ pub(super) fn join(
         if more.is_empty() {
             frame
         } else {
-            frame.with_columns(more)
+            frame.with_columns_seq(more)
         }
     };
     let (left, right) = (with(left, &more_left), with(right, &more_right));
@@ -649,7 +649,7 @@ fn using(
     // The shared columns come first.
     fields.rotate_right(names.len());
     if !merged.is_empty() {
-        relation.frame = relation.frame.with_columns(merged);
+        relation.frame = relation.frame.with_columns_seq(merged);
     }
     relation.fields = fields;
     relation.is_ordered = false;

@@ -4,6 +4,9 @@
 //! columns of the same name, be joined with themselves, and be ordered by what is not selected. The names that users
 //! see are given at the very end. A correlated subquery is planned over the distinct values that it takes from the query
 //! around it, and joined with that.
+//!
+//! Projections are sequential (`select_seq`). This concerns only the engine without streams, which runs the queries over
+//! few rows: in parallel, polars 0.55.2 splits a frame by its chunks, and allocates 8 MiB of zeros for the first one.
 
 mod aggregate;
 mod expression;
@@ -16,7 +19,9 @@ mod subquery;
 mod types;
 mod window;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::rc::Rc;
 
 use polars::df;
 use polars::prelude::{
@@ -52,7 +57,33 @@ pub(super) trait Tables {
     fn is_empty(&self, name: &str) -> bool;
 }
 
-pub(super) fn parse(sql: &str) -> Answer<Statement> {
+/// Parses a query. Recent results are kept: a query is looked at several times before it runs.
+pub(super) fn parse(sql: &str) -> Answer<Rc<Statement>> {
+    const KEPT: usize = 4;
+    /// No tree is so deep that dropping it at the end of a thread needs much of the stack.
+    const MAX_BYTES: usize = 4 << 10;
+    thread_local! {
+        static RECENT: RefCell<VecDeque<(String, Rc<Statement>)>> = const { RefCell::new(VecDeque::new()) };
+    }
+    let recent = RECENT.with_borrow(|recent| {
+        let mut recent = recent.iter();
+        let known = recent.find(|(text, _)| text == sql);
+        known.map(|(_, statement)| Rc::clone(statement))
+    });
+    if let Some(statement) = recent {
+        return Ok(statement);
+    }
+    let statement = Rc::new(parse_anew(sql)?);
+    if sql.len() <= MAX_BYTES {
+        RECENT.with_borrow_mut(|recent| {
+            recent.truncate(KEPT - 1);
+            recent.push_front((sql.to_owned(), Rc::clone(&statement)));
+        });
+    }
+    Ok(statement)
+}
+
+fn parse_anew(sql: &str) -> Answer<Statement> {
     let options = ParserOptions {
         trailing_commas: true,
         ..ParserOptions::default()
@@ -83,7 +114,7 @@ pub(super) fn plan(tables: &dyn Tables, sql: &str, is_total: bool) -> Answer<Laz
         outer: Vec::new(),
         outer_refs: BTreeSet::new(),
     };
-    planner.statement(&parse(sql)?)
+    planner.statement(&*parse(sql)?)
 }
 
 struct Planner<'a> {
@@ -414,7 +445,7 @@ fn named(relation: Relation) -> LazyFrame {
         }
         columns.push(field.column().alias(name));
     }
-    relation.frame.select(columns)
+    relation.frame.select_seq(columns)
 }
 
 fn one_column(name: &str, values: Series) -> Answer<LazyFrame> {
@@ -427,5 +458,5 @@ fn one_column(name: &str, values: Series) -> Answer<LazyFrame> {
 
 fn one_row() -> LazyFrame {
     let frame = df!["" => [true]].unwrap_or_default();
-    frame.lazy().select([col("").alias("one")])
+    frame.lazy().select_seq([col("").alias("one")])
 }

@@ -403,10 +403,10 @@ impl Planner<'_> {
         if !window_columns.is_empty() {
             let columns = window_columns.into_iter();
             let columns = columns.map(|(expr, id)| with_rows(expr, &any_column).alias(id));
-            frame = frame.with_columns(columns.collect::<Vec<_>>());
+            frame = frame.with_columns_seq(columns.collect::<Vec<_>>());
         }
         if !window_sums.is_empty() {
-            frame = frame.with_columns(window_sums);
+            frame = frame.with_columns_seq(window_sums);
         }
         if !windows.is_empty() {
             frame = with_calls(frame, windows, &steps, &outer, &any_column);
@@ -472,7 +472,7 @@ impl Planner<'_> {
         columns.extend(hidden);
         columns.extend(of_on);
         columns.extend(outer.iter().map(Field::column));
-        let frame = relation.frame.clone().select(columns);
+        let frame = relation.frame.clone().select_seq(columns);
         let mut relation = Relation {
             frame,
             fields: fields.clone(),
@@ -499,7 +499,7 @@ impl Planner<'_> {
             relation.frame = self.cut_by_outer(relation.frame, keys, &outer, steps.limit);
         }
         let kept: Vec<Expr> = kept.iter().map(Field::column).collect();
-        relation.frame = relation.frame.select(kept);
+        relation.frame = relation.frame.select_seq(kept);
         Ok(relation)
     }
 
@@ -551,7 +551,7 @@ fn with_calls(
     read.sort_unstable();
     read.dedup();
     let read: Vec<Expr> = read.into_iter().map(col).collect();
-    window::with_windows(frame.select(read), windows)
+    window::with_windows(frame.select_seq(read), windows)
 }
 
 struct Steps {
@@ -572,7 +572,7 @@ fn grouped(
     is_empty: bool,
 ) -> LazyFrame {
     if !grouping.before.is_empty() {
-        frame = frame.with_columns(grouping.before);
+        frame = frame.with_columns_seq(grouping.before);
     }
     if is_empty {
         frame = without_rows(frame);
@@ -589,7 +589,7 @@ fn grouped(
     let mut keys: Vec<Expr> = keys.map(|(_, expr, field)| expr.alias(field.id)).collect();
     let is_one_group = keys.is_empty();
     if is_one_group && outer.is_empty() {
-        return frame.select(aggregates);
+        return frame.select_seq(aggregates);
     }
     keys.extend(outer.iter().map(Field::column));
     let groups = frame.group_by(keys).agg(aggregates);
@@ -608,7 +608,7 @@ fn grouped(
     if counts.is_empty() {
         all
     } else {
-        all.with_columns(counts)
+        all.with_columns_seq(counts)
     }
 }
 

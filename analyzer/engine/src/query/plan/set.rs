@@ -92,7 +92,10 @@ impl Planner<'_> {
         let is_ordered = left.is_ordered && right.is_ordered;
         let is_empty = left.is_empty && right.is_empty;
         let is_crossed = left.is_crossed || right.is_crossed;
-        let (left, right) = (left.frame.select(of_left), right.frame.select(of_right));
+        let (left, right) = (
+            left.frame.select_seq(of_left),
+            right.frame.select_seq(of_right),
+        );
         let is_all = matches!(quantifier, All | AllByName);
         let frame = match op {
             SetOperator::Union => {
@@ -141,7 +144,7 @@ impl Planner<'_> {
         let mut args = JoinArgs::new(how).with_coalesce(JoinCoalesce::KeepColumns);
         args.nulls_equal = true;
         let joined = left.join(right, keys.clone(), keys, args);
-        joined.select(fields.iter().map(Field::column).collect::<Vec<_>>())
+        joined.select_seq(fields.iter().map(Field::column).collect::<Vec<_>>())
     }
 
     /// Both sides with the same columns in the same order; missing ones are NULL.
@@ -167,7 +170,7 @@ impl Planner<'_> {
                 });
             }
             Relation {
-                frame: relation.frame.clone().select(exprs),
+                frame: relation.frame.clone().select_seq(exprs),
                 fields,
                 ..relation.clone()
             }
@@ -205,7 +208,7 @@ impl Planner<'_> {
                 Ok(expr.cast(field.ty.dtype()).alias(field.id.clone()))
             });
             let columns = columns.collect::<Answer<Vec<_>>>()?;
-            frames.push(context.base.frame.clone().select(columns));
+            frames.push(context.base.frame.clone().select_seq(columns));
         }
         let args = UnionArgs {
             maintain_order: true,

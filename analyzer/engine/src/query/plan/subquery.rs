@@ -50,7 +50,7 @@ impl Planner<'_> {
                 ..field.clone()
             });
         }
-        let frame = context.base.frame.clone().select(columns);
+        let frame = context.base.frame.clone().select_seq(columns);
         let domain = Domain {
             frame: frame.unique(None, UniqueKeepStrategy::Any),
             fields: own,
@@ -96,12 +96,14 @@ impl Planner<'_> {
         context.base.is_crossed |= keys.is_empty();
         if keys.is_empty() {
             let frame = if relation.is_single {
-                relation.frame.select([value.column().alias(id)])
+                relation.frame.select_seq([value.column().alias(id)])
             } else {
                 let rows = self.new_id();
                 let first = value.column().first().alias(id.clone());
-                let values = relation.frame.select([first, len().alias(rows.clone())]);
-                values.select([one_of_group(col(id.clone()), col(rows)).alias(id)])
+                let values = relation
+                    .frame
+                    .select_seq([first, len().alias(rows.clone())]);
+                values.select_seq([one_of_group(col(id.clone()), col(rows)).alias(id)])
             };
             context.change(move |rows| rows.cross_join(frame, None));
             return Ok(typed);
@@ -109,7 +111,7 @@ impl Planner<'_> {
         let of_outer = relation.outer.iter().map(Field::column);
         let frame = if relation.is_single {
             let columns = of_outer.chain([value.column().alias(id)]);
-            relation.frame.select(columns.collect::<Vec<_>>())
+            relation.frame.select_seq(columns.collect::<Vec<_>>())
         } else {
             let rows = self.new_id();
             let values = [
@@ -118,7 +120,7 @@ impl Planner<'_> {
             ];
             let groups = relation.frame.group_by(of_outer.collect::<Vec<_>>());
             let groups = groups.agg(values);
-            groups.with_columns([one_of_group(col(id.clone()), col(rows)).alias(id)])
+            groups.with_columns_seq([one_of_group(col(id.clone()), col(rows)).alias(id)])
         };
         let left = JoinType::Left;
         context.change(move |rows| null_safe(rows, frame, keys, left));
@@ -137,11 +139,11 @@ impl Planner<'_> {
         context.base.is_crossed |= keys.is_empty();
         let exists = if keys.is_empty() {
             let exists = len().gt(lit(0)).alias(id.clone());
-            let frame = relation.frame.select([exists]);
+            let frame = relation.frame.select_seq([exists]);
             context.change(move |rows| rows.cross_join(frame, None));
             col(id)
         } else {
-            let frame = distinct_outer(&relation).with_columns([lit(true).alias(id.clone())]);
+            let frame = distinct_outer(&relation).with_columns_seq([lit(true).alias(id.clone())]);
             context.change(move |rows| null_safe(rows, frame, keys, JoinType::Left));
             col(id).is_not_null()
         };
@@ -167,7 +169,7 @@ impl Planner<'_> {
         context.base.is_crossed |= keys.is_empty();
         let of_outer: Vec<Expr> = relation.outer.iter().map(Field::column).collect();
         let members = [of_outer.clone(), vec![member.clone().alias(key.clone())]].concat();
-        let members = relation.frame.clone().select(members);
+        let members = relation.frame.clone().select_seq(members);
         let counts = [
             len().cast(DataType::Int64).alias(rows.clone()),
             col(key.clone())
@@ -176,14 +178,14 @@ impl Planner<'_> {
                 .alias(nulls.clone()),
         ];
         let counts = if keys.is_empty() {
-            members.clone().select(counts)
+            members.clone().select_seq(counts)
         } else {
             members.clone().group_by(of_outer).agg(counts)
         };
         let members = members
             .filter(col(key.clone()).is_not_null())
             .unique(None, UniqueKeepStrategy::Any)
-            .with_columns([lit(true).alias(found.clone())]);
+            .with_columns_seq([lit(true).alias(found.clone())]);
         context.change(move |frame| {
             let with_counts = if keys.is_empty() {
                 frame.cross_join(counts, None)
@@ -249,7 +251,7 @@ impl Planner<'_> {
                 let key = self.new_id();
                 let mut columns: Vec<Expr> = relation.outer.iter().map(Field::column).collect();
                 columns.push(member.alias(key.clone()));
-                let members = relation.frame.select(columns);
+                let members = relation.frame.select_seq(columns);
                 let members = members.filter(col(key.clone()).is_not_null());
                 keys.push((value, col(key)));
                 context.change(move |rows| null_safe(rows, members, keys, JoinType::Semi));
@@ -274,7 +276,7 @@ fn one_column(relation: &Relation) -> Answer<Field> {
 
 fn distinct_outer(relation: &Relation) -> LazyFrame {
     let columns: Vec<Expr> = relation.outer.iter().map(Field::column).collect();
-    let rows = relation.frame.clone().select(columns);
+    let rows = relation.frame.clone().select_seq(columns);
     rows.unique(None, UniqueKeepStrategy::Any)
 }
 
@@ -304,7 +306,7 @@ fn null_safe(
     let left = if more.is_empty() {
         left
     } else {
-        left.with_columns(more)
+        left.with_columns_seq(more)
     };
     let joined = left.join(right, of_left, of_right, args);
     if made.is_empty() {
