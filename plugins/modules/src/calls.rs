@@ -12,7 +12,7 @@ const NAMES: &str =
     "SELECT DISTINCT name_id AS id, name AS text FROM bricks WHERE name LIKE 'nn.Module: %'";
 const MODULES: &str = "SELECT id, name_id, start_ns, dur_ns FROM bricks WHERE name LIKE 'nn.Module: %' ORDER BY start_ns, id";
 
-/// If the run has no modules, only `names` is read.
+/// If the run has no modules, only `names` is read; of a rank without modules, also `kernels`.
 pub const INPUTS: [Input; 5] = [
     Input::sql("names", NAMES),
     Input::sql("modules", MODULES),
@@ -77,17 +77,31 @@ pub struct Calls {
     pub outside_ns: i64,
 }
 
-impl Calls {
-    /// `None` if no module was recorded, or none ran in the window.
-    pub fn load(run: &mut Run) -> Result<Option<Self>> {
+/// Names of modules by their number; empty if the run has none.
+pub struct Names(HashMap<i64, String>);
+
+impl Names {
+    pub fn read(run: &mut Run) -> Result<Self> {
         let names = run.table("names")?;
-        if names.rows() == 0 {
-            return Ok(None);
-        }
-        let names: HashMap<i64, &str> = names
-            .read::<Text<'_>>()?
-            .map(|row| row.map(|row| (row.id, row.text)))
-            .collect::<Result<_>>()?;
+        let names = names.read::<Text<'_>>()?;
+        let names = names.map(|row| row.map(|row| (row.id, row.text.to_owned())));
+        Ok(Self(names.collect::<Result<_>>()?))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn name(&self, id: i64) -> &str {
+        let name = self.0.get(&id).map_or("", String::as_str);
+        name.strip_prefix(PREFIX).unwrap_or(name)
+    }
+}
+
+impl Calls {
+    /// # Errors
+    /// An input lacks a column, or has it in another type or null.
+    pub fn load(run: &mut Run, names: &Names) -> Result<Self> {
         let window = Window::read(run)?;
         let clipped_ns = |start_ns: i64, dur_ns: i64| {
             let end_ns = start_ns.saturating_add(dur_ns.max(0));
@@ -103,18 +117,21 @@ impl Calls {
         let mut ids = Vec::new();
         for row in run.table("modules")?.read::<ModuleRow>()? {
             let row = row?;
-            let name = names.get(&row.name_id).copied().unwrap_or(PREFIX);
             let host_ns = clipped_ns(row.start_ns, row.dur_ns);
             ids.push(row.id);
             calls.push(Call {
-                name: name.strip_prefix(PREFIX).unwrap_or(name).to_owned(),
+                name: names.name(row.name_id).to_owned(),
                 in_window: host_ns.is_some(),
                 host_ns: host_ns.unwrap_or(0),
                 ..Call::default()
             });
         }
         run.check_cancelled()?;
-        let enclosing = Enclosing::load(run, &ids)?;
+        let enclosing = if ids.is_empty() {
+            Enclosing::default()
+        } else {
+            Enclosing::load(run, &ids)?
+        };
         for (at, id) in ids.iter().enumerate() {
             // Damaged runs have rows around themselves.
             let outer = enclosing.around(*id).filter(|outer| *outer != at);
@@ -146,8 +163,7 @@ impl Calls {
                 None => all.outside_ns = all.outside_ns.saturating_add(ns),
             }
         }
-        let ran = |call: &Call| call.in_window || call.own_device_ns > 0;
-        Ok(all.calls.iter().any(ran).then_some(all))
+        Ok(all)
     }
 
     /// The module and all around it, the outermost first: `Encoder_0/Layer_3/Linear_7`.
@@ -169,6 +185,7 @@ impl Calls {
 }
 
 /// The innermost call of a module around each row of `bricks`.
+#[derive(Default)]
 struct Enclosing {
     rows: IdIndex<u32>,
     parents: Vec<Option<u64>>,

@@ -4,16 +4,18 @@
 //! pass are launched by autograd, outside of every module.
 
 mod calls;
+mod sums;
 mod tables;
 #[cfg(test)]
 mod tests;
 
 use serde::Deserialize;
 use trueno_analysis::wording::percent;
-use trueno_plugin::{Chart, Finding, Input, Plugin, Result, Run, Severity, export};
+use trueno_plugin::{Chart, Finding, Input, Parts, Plugin, Result, Run, Severity, export};
 
-use crate::calls::Calls;
-use crate::tables::{ClassRow, classes, modules};
+use crate::calls::{Calls, Names};
+use crate::sums::Sums;
+use crate::tables::{ClassRow, classes};
 
 const PREFIX: &str = "nn.Module: ";
 
@@ -38,39 +40,64 @@ impl Plugin for Modules {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let Some(calls) = Calls::load(run)? else {
+        let names = Names::read(run)?;
+        if names.is_empty() {
             return Ok(());
-        };
-        let classes = classes(&calls);
-        run.emit(tables::class_table(&classes))?;
-        run.emit(tables::module_table(
-            &calls,
-            &modules(&calls),
-            options.module_rows,
-        ))?;
-        let time = if calls.device_ns > 0 {
-            "own_device_ns"
+        }
+        let calls = Calls::load(run, &names)?;
+        emit(run, &Sums::of(&calls), &options)
+    }
+}
+
+impl Parts for Modules {
+    const MERGE_INPUTS: &'static [Input] = &sums::MERGE_INPUTS;
+
+    /// A rank without modules has a part too: its kernels count among those outside of all.
+    fn part(run: &mut Run, _options: Options) -> Result<()> {
+        let names = Names::read(run)?;
+        let calls = Calls::load(run, &names)?;
+        Sums::of(&calls).emit(run)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let sums = Sums::read(run)?;
+        if run.is_final() {
+            emit(run, &sums, &options)
         } else {
-            "own_host_ns"
-        };
-        run.chart(Chart::bar(
-            "Own time by class of module",
-            "classes",
-            "class",
-            time,
-        ))?;
-        match finding(&calls, &classes) {
-            Some(finding) => run.finding(finding),
-            None => Ok(()),
+            sums.emit(run)
         }
     }
 }
 
+fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
+    if sums.modules.is_empty() {
+        return Ok(());
+    }
+    let classes = classes(sums);
+    run.emit(tables::class_table(&classes))?;
+    run.emit(tables::module_table(sums, options.module_rows))?;
+    let time = if sums.device_ns > 0 {
+        "own_device_ns"
+    } else {
+        "own_host_ns"
+    };
+    run.chart(Chart::bar(
+        "Own time by class of module",
+        "classes",
+        "class",
+        time,
+    ))?;
+    match finding(sums, &classes) {
+        Some(finding) => run.finding(finding),
+        None => Ok(()),
+    }
+}
+
 /// Names the class with the most device time, and the share outside any module.
-fn finding(calls: &Calls, classes: &[ClassRow<'_>]) -> Option<Finding> {
+fn finding(sums: &Sums, classes: &[ClassRow<'_>]) -> Option<Finding> {
     let first = classes.first()?;
     let own_ns = first.own_device_ns.filter(|ns| *ns > 0)?;
-    let share = |ns: i64| ns as f64 / calls.device_ns as f64;
+    let share = |ns: i64| ns as f64 / sums.device_ns as f64;
     let title = format!(
         "own kernels of {} take {} of the device time, the most of {} classes of modules",
         first.class,
@@ -79,13 +106,13 @@ fn finding(calls: &Calls, classes: &[ClassRow<'_>]) -> Option<Finding> {
     );
     let mut finding = Finding::new("largest_module_class", Severity::Info, title)
         .evidence("SELECT * FROM modules.classes");
-    if calls.outside_ns > 0 {
+    if sums.outside_ns > 0 {
         finding = finding.detail(format!(
             "{} of the device time is in no module, such as the backward pass and the optimizer",
-            percent(share(calls.outside_ns))
+            percent(share(sums.outside_ns))
         ));
     }
     Some(finding)
 }
 
-export!(Modules, as trueno_plugin_v1_modules);
+export!(Modules, parts, as trueno_plugin_v1_modules);

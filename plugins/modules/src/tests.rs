@@ -1,8 +1,8 @@
-use trueno_plugin::testing::{Output, run};
+use trueno_plugin::testing::{Output, check_parts, part, run};
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::Modules;
-use crate::tables::class_of;
+use crate::sums::class_of;
 
 /// Id, parent, name (`None` if it is no module), start and duration of a brick.
 type Brick = (u64, Option<u64>, Option<&'static str>, i64, i64);
@@ -10,6 +10,10 @@ type Brick = (u64, Option<u64>, Option<&'static str>, i64, i64);
 type Kernel = (Option<u64>, i64, i64);
 
 fn analysed(bricks: &[Brick], kernels: &[Kernel], window: Option<(i64, i64)>) -> Output {
+    run::<Modules>(tables(bricks, kernels, window), "{}").unwrap()
+}
+
+fn tables(bricks: &[Brick], kernels: &[Kernel], window: Option<(i64, i64)>) -> Vec<TableBuilder> {
     let names: Vec<&str> = {
         let mut names: Vec<&str> = bricks.iter().filter_map(|brick| brick.2).collect();
         names.sort_unstable();
@@ -48,7 +52,7 @@ fn analysed(bricks: &[Brick], kernels: &[Kernel], window: Option<(i64, i64)>) ->
                 .i64("until_ns", [until_ns]),
         );
     }
-    run::<Modules>(tables, "{}").unwrap()
+    tables
 }
 
 /// A net of two layers with operators inside, and a kernel after it.
@@ -146,6 +150,49 @@ fn without_devices_their_time_is_not_known() {
     assert_eq!(modules.u64("kernels").unwrap().get(0), None);
     assert_eq!(modules.i64("host_ns").unwrap().get(0), Some(100));
     assert!(output.findings.is_empty());
+}
+
+/// Ranks of a job have ids of their own: their rows together are the rows of all.
+#[test]
+fn ranks_add_up_to_the_job() {
+    let (bricks, kernels) = net();
+    let moved = |by: u64, more: i64| -> (Vec<Brick>, Vec<Kernel>) {
+        let bricks = bricks.iter().map(|(id, parent, name, start, dur)| {
+            (id + by, parent.map(|id| id + by), *name, *start, dur + more)
+        });
+        let kernels = kernels.iter();
+        let kernels =
+            kernels.map(|(brick, start, dur)| (brick.map(|id| id + by), *start, dur + more));
+        (bricks.collect(), kernels.collect())
+    };
+    let without_modules = (vec![(31, None, None, 0, 90)], vec![(Some(31), 5, 70)]);
+    let without_kernels = (moved(40, 3).0, Vec::new());
+    let idle = (Vec::new(), Vec::new());
+    let ranks = [
+        moved(0, 0),
+        moved(10, 7),
+        without_modules,
+        without_kernels,
+        idle,
+    ];
+    for window in [None, Some((0, 500)), Some((45, 100)), Some((5_000, 6_000))] {
+        let parts = ranks.iter().map(|(bricks, kernels)| {
+            part::<Modules>(tables(bricks, kernels, window), "{}").unwrap()
+        });
+        let parts: Vec<Output> = parts.collect();
+        let bricks: Vec<Brick> = ranks.iter().flat_map(|rank| rank.0.clone()).collect();
+        let kernels: Vec<Kernel> = ranks.iter().flat_map(|rank| rank.1.clone()).collect();
+        let whole = analysed(&bricks, &kernels, window);
+        assert_eq!(whole.tables.is_empty(), window == Some((5_000, 6_000)));
+        for cut in 1..ranks.len() {
+            check_parts::<Modules>(&parts, cut, Vec::new, "{}", &whole).unwrap();
+        }
+    }
+    // A job without modules.
+    let (bricks, kernels) = &ranks[2];
+    let parts = [part::<Modules>(tables(bricks, kernels, None), "{}").unwrap()];
+    let whole = analysed(bricks, kernels, None);
+    check_parts::<Modules>(&parts, 1, Vec::new, "{}", &whole).unwrap();
 }
 
 #[test]
