@@ -37,6 +37,21 @@ pub fn text(plain: &str) -> String {
     crate::chart::escaped(&trueno_model::width::printable(plain))
 }
 
+/// As [`text`], with what stands between backticks as code.
+pub fn prose(plain: &str) -> String {
+    let shown = text(plain);
+    let parts: Vec<&str> = shown.split('`').collect();
+    // One backtick too many quotes nothing.
+    if parts.len() % 2 == 0 {
+        return shown;
+    }
+    let parts = parts.iter().enumerate().map(|(at, part)| match at % 2 {
+        0 => (*part).to_owned(),
+        _ => format!("<code>{part}</code>"),
+    });
+    parts.collect()
+}
+
 pub fn id(parts: &[&str]) -> String {
     let clean = |part: &&str| -> String {
         let keep = |c: char| {

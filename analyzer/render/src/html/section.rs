@@ -5,9 +5,10 @@ use std::fmt::Write;
 use serde_json::Value;
 use trueno_model::{Finding, Report, Section, SectionStatus};
 
-use super::{Extra, id, questions, summary, table, text};
+use super::{Extra, id, prose, questions, summary, table, text};
 use crate::chart;
 use crate::opening;
+use crate::top::{PLUGIN, Top};
 use crate::view::heading;
 
 const OPEN: usize = 1;
@@ -113,17 +114,22 @@ fn finding(
 ) {
     let level = finding.severity.as_str();
     let plugin = &report.sections[section].plugin;
+    // Its severity as at the head of the page: four levels instead of the three of findings.
+    let ranked = Top::all(report).into_iter().map(|(line, _)| line);
+    let mut ranked = ranked.filter(|line| plugin == PLUGIN && line.sentence == finding.title);
+    let severity = ranked.next().map(|line| line.severity);
+    let severity = severity.filter(|severity| !severity.is_empty());
     let _ = write!(
         out,
         "<li class=\"{level}\" id=\"{}\"><span class=\"badge\">{}</span> <b>{}</b> <code>{}</code>",
         id(&["f", plugin, &number.to_string()]),
-        finding.severity.shown(),
+        text(severity.as_deref().unwrap_or(finding.severity.shown())),
         text(&finding.title),
         text(&finding.code)
     );
     summary::place(out, extra, section, number);
     for part in [&finding.detail, &finding.suggestion].into_iter().flatten() {
-        let _ = write!(out, "<p>{}</p>", text(part));
+        let _ = write!(out, "<p>{}</p>", prose(part));
     }
     let shown = extra.evidence.get(section, number);
     if let Some(Value::String(sql)) = &finding.evidence {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use trueno_model::units::{self, Unit};
 use trueno_model::{Cell, Finding, Report};
 
-use super::{Extra, id, table, text};
+use super::{Extra, id, prose, table, text};
 use crate::header_text;
 use crate::opening::Opening;
 
@@ -264,7 +264,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                 Some((plugin, at, finding)) => {
                     details(out, extra, &id(&["f", plugin, &at.to_string()]));
                     if let Some(suggestion) = &finding.suggestion {
-                        let _ = write!(out, "<p>{}</p>", text(suggestion));
+                        let _ = write!(out, "<p>{}</p>", prose(suggestion));
                     }
                 }
                 None => details(out, extra, "t-bottleneck-top"),
@@ -298,7 +298,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
             text(&finding.title)
         );
         if let Some(suggestion) = &finding.suggestion {
-            let _ = write!(out, " <span class=\"faint\">{}</span>", text(suggestion));
+            let _ = write!(out, " <span class=\"faint\">{}</span>", prose(suggestion));
         }
         details(out, extra, &id(&["f", plugin, &f.to_string()]));
         place(out, extra, s, f);

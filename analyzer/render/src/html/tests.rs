@@ -196,6 +196,28 @@ fn the_three_that_gain_most_come_from_the_section_that_ranks_them() {
 }
 
 #[test]
+fn a_bottleneck_has_one_severity_on_the_page() {
+    let table = Table::build("bottlenecks")
+        .text("severity", ["high"])
+        .text("sentence", ["the GPU waits"])
+        .finish()
+        .unwrap();
+    let mut bottleneck = section("bottleneck", vec![table]);
+    let mut waits = finding(Level::Warning, "the GPU waits");
+    waits.suggestion = Some("`num_workers=2` or `a 'cache`".into());
+    bottleneck.findings = vec![waits];
+    let page = page(&report(vec![bottleneck]), &Timeline::default());
+    assert!(page.contains("<span class=\"badge\">high</span> <b>the GPU waits</b>"));
+    assert!(page.contains("<p><code>num_workers=2</code> or <code>a &#39;cache</code></p>"));
+}
+
+#[test]
+fn code_is_what_stands_between_two_backticks() {
+    assert_eq!(prose("`a<b>` or c"), "<code>a&lt;b&gt;</code> or c");
+    assert_eq!(prose("a ` b"), "a ` b");
+}
+
+#[test]
 fn analyses_without_a_result_are_one_line() {
     let empty = Table::build("by_name")
         .text("name", Vec::<&str>::new())
