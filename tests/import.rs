@@ -28,7 +28,7 @@ fn imported(dir: &Dir) {
     fs::write(dir.join("trace.json"), trace().to_string()).unwrap();
     dir.command(&["import", "trace.json", "-o", "trace.run"])
         .exits(0)
-        .stdout_has("(kineto) is now the run trace.run");
+        .stdout_has("(kineto) converted to the run trace.run");
 }
 
 #[test]

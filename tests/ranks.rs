@@ -420,7 +420,7 @@ fn files_of_one_job_become_its_ranks() {
     fs::write(dir.join("b.json"), trace(Some(0), 2, second_ns, 90.0)).unwrap();
     dir.command(&["import", "a.json", "b.json", "-o", "job.run"])
         .exits(0)
-        .stdout_has("a.json (kineto) is now the run job.run/rank=1")
+        .stdout_has("a.json (kineto) converted to the run job.run/rank=1")
         .stdout_has("job.run holds these 2 ranks");
     let job = dir.join("job.run");
     // One launch a rank, by correlation, though both have the same one; and each its own stream.
