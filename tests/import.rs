@@ -178,7 +178,7 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
     fs::write(dir.join("empty.json"), "").unwrap();
     for (file, word) in [
         ("cut.json", "cut.json"),
-        ("text.json", "no known format"),
+        ("text.json", "not a known format"),
         ("empty.json", "empty"),
         ("missing.json", "cannot be read"),
     ] {
