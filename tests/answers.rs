@@ -164,14 +164,14 @@ fn device_holds_work() -> Trace {
 #[test]
 fn work_that_is_not_recorded_bounds_what_it_holds() {
     let dir = Dir::new();
-    let words = "something not recorded that delayed launched device work for 98 % of the wall";
+    let words = "an unrecorded cause that delayed launched device work for 98 % of the wall";
     says(
         &headline(&dir, &behind_unrecorded_work()),
         "not recorded",
         words,
     );
     let held = device_holds_work();
-    let words = "something not recorded that delayed launched device work for 6";
+    let words = "an unrecorded cause that delayed launched device work for 6";
     says(&headline(&dir, &held), "not recorded", words);
     // A gap has a part after the call: calls of 5 µs hold nothing up.
     let sql = "SELECT launching_ns, asked_before_ns FROM device.idle WHERE stream IS NULL";
@@ -257,7 +257,7 @@ fn idle_time_is_not_known_where_launched_graphs_have_no_kernels() {
     }
     let sentence = headline(&dir, &trace)["sentence"].to_string();
     assert!(sentence.contains("GPU at least 21 % busy"), "{sentence}");
-    let words = "how long it idled is not known: 8 of 10 launches of graphs have no kernel";
+    let words = "idle time not known: 8 of 10 graph launches have no kernel";
     assert!(sentence.contains(words), "{sentence}");
     assert!(!sentence.contains("saves"), "{sentence}");
 }
@@ -273,7 +273,7 @@ fn of_launches_without_a_kernel_nothing_blames_the_host() {
     }
     trace.call("cudaDeviceSynchronize", (10_000.0, 30_000.0));
     let headline = headline(&dir, &trace);
-    let words = "100 launches and 1 wait for a device were recorded, but nothing that a device did";
+    let words = "100 launches and 1 wait for a device were recorded, but no device work";
     says(&headline, "not recorded", words);
     let sentence = headline["sentence"].as_str().unwrap();
     assert!(!sentence.contains("saves"), "{sentence}");
@@ -367,7 +367,7 @@ fn a_product_of_a_convolution_is_a_convolution() {
         trace.kernel(arguments, (from + 71.0, 25.0));
     }
     let headline = headline(&dir, &trace);
-    says(&headline, "computation", "computation: convolution 100 %");
+    says(&headline, "computation", "computation: 100 % convolution");
 }
 
 #[test]
@@ -427,11 +427,11 @@ fn one_call_like_no_other_is_no_pattern() {
     says(
         &headline,
         "one call",
-        "one call of 61 of ncclDevKernel_AllReduce",
+        "one of 61 calls of ncclDevKernel_AllReduce",
     );
     let sentence = headline["sentence"].as_str().unwrap();
     assert!(
-        sentence.contains("without it 60 % of 60.1 ms is computation"),
+        sentence.contains("of the other 60.1 ms, 60 % is computation"),
         "{sentence}"
     );
 }
@@ -474,7 +474,11 @@ fn rows_that_cannot_be_are_set_aside_and_counted() {
             far,
             "1 event has a time far from that of all other events",
         ),
-        ("over", over, "1 kernel lasts over many of its stream"),
+        (
+            "over",
+            over,
+            "1 kernel lasts longer than several next kernels of its stream",
+        ),
         ("twice", twice, "every event is in the file twice"),
     ] {
         let (found, said) = figures(name, &trace, &[]);

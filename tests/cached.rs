@@ -242,7 +242,7 @@ fn what_cannot_be_imported_is_said_with_what_can() {
         .stderr_has("nsys-sqlite");
     refused("report.nsys-rep").stderr_has("nsys export --type sqlite");
     refused("other.json").stderr_has("traceEvents");
-    refused("nothing.json").stderr_has("no such run (hint: give the directory");
+    refused("nothing.json").stderr_has("no such run (hint: give a run directory");
     refused("s3://bucket/job").stderr_has("trueno-store report s3://");
     assert_eq!(
         entries(&dir.join("cache/trueno-analyze/imported"), "").len(),

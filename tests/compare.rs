@@ -296,7 +296,7 @@ fn runs_that_take_the_same_time_have_no_part_that_explains_it() {
     let line = compare(&dir, &[&base, &run, "-q"]).exits(3).stdout;
     assert!(line.contains("+0.0 %"), "{line}");
     assert!(
-        !line.contains("mostly") && !line.contains("most in one"),
+        !line.contains("mostly") && !line.contains("largest part"),
         "{line}"
     );
 }
@@ -559,14 +559,14 @@ fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
             "Device time by operator",
             "  device time 4 µs → 3 µs, -25.0 %; 2 operators on both sides, 0 only in the",
             "  base, 0 only in the run",
-            "  the largest differences first, as recorded: 1 run, 1 iteration per side, so",
-            "  variation between runs is not known, and none of this is a verdict",
+            "  largest differences first; 1 run, 1 iteration per side, so variation between",
+            "  runs is not known and this is not a verdict",
             "  operator  in                   calls  base   run  change  of base    host self",
             "  aten::mm  thread / …lerStep#*      1  4 µs  3 µs   -1 µs  -25.0 %  5 µs → 5 µs",
             "",
             "What only one side has, by operator",
-            "  operators, with all below them, and names of kernels: above, both count for",
-            "  the operator that they are in",
+            "  operators with everything below them, and kernel names; the table above counts",
+            "  both for the operator around them",
             "  side  kind    name    in                              calls  device  host self",
             "  base  kernel  gemm_a  thread / Profil…p#* / aten::mm      1    4 µs          –",
             "  run   kernel  gemm_b  thread / Profil…p#* / aten::mm      1    3 µs          –",

@@ -155,7 +155,7 @@ fn counters_join_those_that_are_there() {
     profile(&dir, &[("gemm", 8, 7)]);
     dir.command(&["import", "ncu.csv", "--into", "trace.run", "-o", "one.run"])
         .exits(0)
-        .stdout_has("with counters of ncu.csv for 1 of its kernels");
+        .stdout_has("and counters of ncu.csv for 1 of its kernels");
     profile(&dir, &[("copy", 1, 9)]);
     dir.command(&["import", "ncu.csv", "--into", "one.run", "-o", "two.run"])
         .exits(0);

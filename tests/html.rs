@@ -314,7 +314,7 @@ fn a_trace_of_a_device_has_its_streams_on_the_timeline() {
         .exits(0);
     let page = dir.read("page.html");
     assert!(
-        !page.contains("there is no timeline:"),
+        !page.contains("the timeline cannot be drawn:"),
         "the timeline could not be read"
     );
     assert!(
@@ -377,7 +377,7 @@ fn a_report_is_a_picture_a_page_for_paper_and_problems_of_an_editor() {
     assert_eq!(placed, places.sum::<usize>(), "{lines}");
     dir.report(&run, &["--card", "-", "--sarif", "-"])
         .exits(2)
-        .stderr_has("--card - and --sarif - both want standard output");
+        .stderr_has("--card - and --sarif - both write to standard output");
     dir.report(&run, &["--pdf", "page.pdf"])
         .env("PATH", "/nonexistent")
         .exits(2)
@@ -484,7 +484,7 @@ fn a_comparison_can_be_seen() {
     ];
     dir.command(&both)
         .exits(2)
-        .stderr_has("both want standard output");
+        .stderr_has("both write to standard output");
     let page = dir.read("page.html");
     let order = [
         "What got slower",
@@ -524,7 +524,7 @@ fn one_thing_goes_to_standard_output() {
     let run = dir.run();
     dir.report(&run, &["--html", "-", "--format", "markdown"])
         .exits(2)
-        .stderr_has("--html - and --format markdown both want standard output");
+        .stderr_has("--html - and --format markdown both write to standard output");
     dir.report(&run, &["--html", "nowhere/page.html"])
         .exits(2)
         .stderr_has("cannot be written");

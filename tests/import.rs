@@ -28,7 +28,7 @@ fn imported(dir: &Dir) {
     fs::write(dir.join("trace.json"), trace().to_string()).unwrap();
     dir.command(&["import", "trace.json", "-o", "trace.run"])
         .exits(0)
-        .stdout_has("(kineto) is now the run trace.run");
+        .stdout_has("(kineto) converted to the run trace.run");
 }
 
 #[test]
@@ -178,7 +178,7 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
     fs::write(dir.join("empty.json"), "").unwrap();
     for (file, word) in [
         ("cut.json", "cut.json"),
-        ("text.json", "no known format"),
+        ("text.json", "not a known format"),
         ("empty.json", "empty"),
         ("missing.json", "cannot be read"),
     ] {

@@ -267,7 +267,7 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
             "no clean end",
             "0 dropped, 0 lost",
             "unclean end",
-            "in live/, where rows wait for their segment",
+            "read from live/",
             "no hash covers",
             "model",
         ] {

@@ -376,7 +376,7 @@ fn what_may_not_be_asked_is_an_error_in_words() {
         ("open", json!({"path": "../../../etc"}), "lies outside"),
         ("open", json!({"path": "etc.run"}), "lies outside"),
         ("open", json!({"path": "missing.run"}), "No such file"),
-        ("open", json!({"path": "no.txt"}), "is no known format"),
+        ("open", json!({"path": "no.txt"}), "is not a known format"),
         (
             "tables",
             json!({"path": run, "table": "nonsense"}),

@@ -277,7 +277,7 @@ fn other_folders_are_refused_with_a_reason() {
     dir.folder("empty");
     refused("empty", "found no files");
     dir.run();
-    refused("test.run", "is a run already");
+    refused("test.run", "is already a run");
     dir.folder("others");
     fs::write(dir.join("others/sales.parquet"), b"no parquet").unwrap();
     refused("others", "found one file that is not a trace");

@@ -250,7 +250,7 @@ fn wrong_tasks_are_told() {
         fs::write(dir.join("odd.json"), text).unwrap();
         dir.command(&["rank-task", "odd.json"])
             .exits(2)
-            .stderr_has("odd.json: it is not a task");
+            .stderr_has("odd.json: not a task");
     }
     dir.command(&["rank-task", "none.json"])
         .exits(2)

@@ -373,7 +373,7 @@ fn a_run_that_was_cut_off_says_so_first() {
     std::fs::write(&path, serde_json::to_string_pretty(&json).unwrap()).unwrap();
     let done = dir.report(&run, &[]).exits(0);
     let (top, _) = done.stdout.split_once("\ncategory ").unwrap();
-    let warning = "INCOMPLETE: the recording did not end";
+    let warning = "INCOMPLETE: the program ended without finishing its recording";
     assert!(top.starts_with(warning), "{top}");
     assert!(!top.contains("completely"));
     for args in [&["-q"][..], &["-v"], &["--findings"]] {

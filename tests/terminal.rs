@@ -265,7 +265,7 @@ fn keys_move_it_and_the_terminal_is_given_back() {
             "keys come one by one"
         );
         pty.types(b"?");
-        pty.shows("one row a name, or each row by itself", true);
+        pty.shows("one row per name, or each row separately", true);
         pty.types(b"\x1b");
         pty.shows("▸ iteration ×16", true);
         resize(pty.ours.as_raw_fd(), 120, 40);

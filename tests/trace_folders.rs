@@ -235,7 +235,7 @@ fn a_file_that_is_cut_costs_its_rank() {
         "logs/rank1.json",
         "logs/rank2.json.gz",
         "its rank is missing",
-        "was it cut?",
+        "which may be truncated",
     ] {
         assert!(said.contains(words), "{words}\n{said}");
     }
@@ -294,7 +294,7 @@ fn import_takes_a_folder_as_report_does() {
     dir.command(&["import", "steps/a.json", "steps/b.json", "-o", "one.run"])
         .exits(0)
         .stderr_has("of one process")
-        .stdout_has("is now the run one.run");
+        .stdout_has("converted to the run one.run");
     let left: Vec<_> = fs::read_dir(dir.join("one.run")).unwrap().collect();
     assert!(left.iter().all(|entry| {
         let name = entry.as_ref().unwrap().file_name();
@@ -335,7 +335,7 @@ fn standard_input_is_a_trace() {
     let (code, out, err) = piped("t.json.gz", &["import", "-", "-o", "kept.run"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(
-        out.contains("standard input (kineto) is now the run kept.run"),
+        out.contains("standard input (kineto) converted to the run kept.run"),
         "{out}"
     );
     assert!(!out.contains("/input-"), "{out}");

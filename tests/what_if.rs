@@ -121,7 +121,7 @@ fn times_choose_a_part_too() {
     )
     .exits(0)
     .stdout_has("window    times: 2.000 ms to ")
-    .stdout_has("only critical_path is cut to it");
+    .stdout_has("critical_path is limited to");
 }
 
 #[test]

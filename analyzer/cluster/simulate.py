@@ -189,7 +189,7 @@ def main():
         json.dump(measure(args.analyze), sys.stdout, indent=2)
         print()
         return
-    print("| cores | ranks a task | tasks | wall | of it last tenths | CPU | of it opening | read | lost tasks |")
+    print("| cores | ranks per task | tasks | wall | last tenth of tasks | CPU | opening | read | lost tasks |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for cores in args.cores or [64, 1024]:
         for ranks_per_task in args.ranks_per_task or [4, 16, 40, 64, 256]:

@@ -644,10 +644,10 @@ pub struct ImportArgs {
     /// Keep what comes before the first damage of a file, and say so
     #[arg(long)]
     pub partial: bool,
-    /// Keep events that cannot be beside the others
+    /// Keep events that contradict the others
     ///
-    /// Of Chrome's traces: events at times far from all others, kernels that last over many of their stream, and every event
-    /// of a file that has each twice. They are set aside otherwise, and counted.
+    /// In Chrome traces and exports of Nsight Systems: events far from all others in time, kernels longer than several next
+    /// ones of their stream, and duplicates in a file that has every event twice. Otherwise they are set aside and counted.
     #[arg(long, hide_short_help = true)]
     pub keep_doubtful: bool,
     /// Add counters or samples to this run; the result goes to -o

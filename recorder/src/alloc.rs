@@ -67,7 +67,7 @@ pub enum Allocations {
 }
 
 impl Allocations {
-    /// One in 512 KiB: where a program takes 1 GB a second, some 2,000 rows a second.
+    /// One sample per 512 KiB: about 2,000 rows a second for a program that allocates 1 GB a second.
     pub const SAMPLED: Self = Self::Sampled {
         mean_bytes: 512 << 10,
     };
@@ -82,10 +82,10 @@ impl Allocations {
     }
 }
 
-/// Any allocator, with what it does recorded while a recorder asks for it
-/// ([`Builder::allocations`](crate::Builder::allocations)); else one load and one branch more.
+/// Wraps any allocator and records its calls, if a recorder enables it
+/// ([`Builder::allocations`](crate::Builder::allocations)). Otherwise it adds one load and one branch to each call.
 ///
-/// With the crate's feature `off` it is the allocator alone.
+/// With the crate's feature `off` it adds nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Recording<A>(pub A);
 

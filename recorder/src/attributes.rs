@@ -18,9 +18,9 @@ const REFUSED: u8 = u8::MAX;
 
 /// The value of an attribute: a whole number, a floating-point number, a truth value or a text.
 ///
-/// Guards take `impl Into<AttributeValue>`. A text is interned when it is recorded; one that comes often is looked up
-/// once where it is a [`Name`]. Texts longer than 64 KiB are not kept, nor is anything beyond 64 MiB of different ones
-/// in a process: each attribute with such a one counts as a dropped row of `attributes`.
+/// Guards take `impl Into<AttributeValue>`. A text is interned when it is recorded; use a [`Name`] for one that repeats,
+/// to look it up once. Texts longer than 64 KiB, and those beyond 64 MiB of different ones in a process, are not stored:
+/// their attributes count as dropped rows of `attributes`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AttributeValue<'a>(Value<'a>);
 
@@ -149,7 +149,7 @@ impl Lane {
 }
 
 impl Span<'_> {
-    /// Says something of the row; nothing if it is not recorded.
+    /// Sets an attribute of the row. Does nothing if the row is not recorded.
     #[inline(always)]
     pub fn set<'a>(&mut self, key: impl Into<Name>, value: impl Into<AttributeValue<'a>>) {
         if self.is_on() && self.recorder.records(TableId::Attributes) {
@@ -171,7 +171,7 @@ fn set(lane: &mut Lane, seq: u32, key: Name, value: StoredValue) {
 }
 
 impl Recorder {
-    /// Says something of a row by its id, from any thread, also after the row has ended: as the guards' `set`.
+    /// Sets an attribute of a row by its id, from any thread, also after the row has ended.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();

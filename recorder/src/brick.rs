@@ -86,7 +86,7 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
-    /// The category, where the name does not spell a known brick or another one is wanted.
+    /// Sets the category. Default: that of the known brick with this name, if there is one.
     pub fn category(&mut self, category: impl Into<Name>) -> &mut Self {
         if self.row.span.is_on() {
             // First: it may be code of the program.
@@ -124,13 +124,13 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
-    /// The brick gives work to this stream of the recorder's [`Device`](crate::Device): call it
-    /// before the first launch, once for each stream. Without a device, and with
+    /// Declares that the brick launches work on this stream of the recorder's [`Device`](crate::Device).
+    /// Call it before the first launch, once for each stream. Without a device, and with
     /// [`SyncMode::None`](crate::SyncMode), it does nothing.
     ///
-    /// What the stream does from here until it has done what was submitted before the guard's
-    /// drop becomes a row of `kernels` with the brick's name. If the stream is idle here, the
-    /// time until the first launch reaches it is part of that.
+    /// The stream's work from here to the last submission before the guard's drop becomes a row of
+    /// `kernels` with the brick's name. If the stream is idle here, that row includes the time until
+    /// the first launch reaches it.
     #[inline]
     pub fn stream(&mut self, stream: u32) -> &mut Self {
         if self.row.span.is_on() && self.row.span.recorder.tables().has_device() {
@@ -142,8 +142,8 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
-    /// Says something of the row beside its columns: a row of `attributes`, kept from now on. Of a key that is set again
-    /// both rows are kept, and the later one holds.
+    /// Sets an attribute of the row: a row of `attributes`, recorded at once. If a key is set again, both rows are kept
+    /// and the last one counts.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();
@@ -160,7 +160,7 @@ impl<'r> BrickGuard<'r> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.row.span.id()
     }
@@ -283,7 +283,7 @@ impl Recorder {
         BrickGuard::begin(self, name, kind::BRICK)
     }
 
-    /// Opens a function: anything worth seeing that is not a brick, such as loading weights.
+    /// Opens a row for work that is not a brick, such as loading weights (`kind` `function`).
     #[inline]
     #[track_caller]
     pub fn function(&self, name: impl Into<Name>) -> BrickGuard<'_> {

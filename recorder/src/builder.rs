@@ -96,10 +96,9 @@ impl Builder {
         self
     }
 
-    /// Sets whether a run that is there already is replaced. Default: no, and [`Builder::create`] fails.
+    /// Sets whether an existing run is replaced. Default: no, and [`Builder::create`] fails.
     ///
-    /// Nothing else is ever replaced: not a folder with other files in it, not a run that is being recorded, and not what
-    /// a link leads to.
+    /// Nothing else is ever replaced: no folder with other files, no run that is being recorded, and no target of a link.
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self
@@ -136,7 +135,7 @@ impl Builder {
         self
     }
 
-    /// Records the program's own memory; its allocator must be an [`alloc::Recording`](crate::alloc::Recording).
+    /// Records the program's allocations; its allocator must be an [`alloc::Recording`](crate::alloc::Recording).
     /// Default: no. One recorder of a process at a time can have it.
     #[cfg(feature = "alloc")]
     pub fn allocations(mut self, which: crate::alloc::Allocations) -> Self {
@@ -158,29 +157,28 @@ impl Builder {
         self
     }
 
-    /// Records one of `n` tiles of a level on each thread, drawn at random from every `n` in a row; the
-    /// others read no clock. Up to 16,383; default: 1, every one. Rows say it (`tiles.sampled_every`), and
-    /// the plugin `tiles` puts it into its sums. For the innermost tiles: what lies in one that is not
-    /// recorded is recorded without it.
+    /// Records one in `n` tiles of a level on each thread, drawn at random from every `n` consecutive ones.
+    /// The others read no clock. At most 16,383; default: 1, every tile. `tiles.sampled_every` has `n`, and
+    /// the plugin `tiles` scales its sums by it. Use it for the innermost level: rows inside a tile that is
+    /// not recorded get its parent instead.
     pub fn tiles_every(mut self, level: TileLevel, n: u32) -> Self {
         self.tiles_every[level as usize] =
             n.clamp(1, trueno_format::tile::MAX_SAMPLED_EVERY) as u16;
         self
     }
 
-    /// Of tensors with the same hash as in an earlier run, records the hash and nothing else: counts, moments and
-    /// values are kept only where something has changed. Default: of all tensors.
+    /// Records only the hash of tensors whose hash is the same as in an earlier run. Counts, moments and values are
+    /// recorded for changed tensors. Default: for all tensors.
     ///
     /// `golden` is a golden file of that run (`trueno-analyze golden save RUN`), read by [`Builder::create`]. Tensors
-    /// are met by name, layer, iteration, position and occurrence. Each is still read once; a row that is as it
-    /// was takes one record of a ring in place of three to six, and the file's hashes stay in memory, about 80 bytes
-    /// each.
+    /// are matched by name, layer, iteration, position and occurrence. Each is still read once. An unchanged row takes
+    /// one record of a ring instead of three to six. The file's hashes stay in memory, about 80 bytes each.
     pub fn checksum_baseline(mut self, golden: impl Into<PathBuf>) -> Self {
         self.checksum_baseline = Some(golden.into());
         self
     }
 
-    /// A word for people, kept in `run.json`.
+    /// Sets a label for people, stored in `run.json`.
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self

@@ -32,12 +32,12 @@ impl CollectiveGuard<'_> {
         self
     }
 
-    /// Its number in the communicator, where the program counts; else the order tells which calls of ranks are one.
+    /// Sets its number in the communicator, if the program counts. Default: calls are matched by their order.
     pub fn sequence(&mut self, sequence: u64) -> &mut Self {
         self.state(|stated| stated.sequence = Some(sequence))
     }
 
-    /// Elements that this rank gives and gets, and their type: `f32`, `bf16`, ...
+    /// Elements that this rank sends and receives, and their type: `f32`, `bf16`, ...
     pub fn elements(&mut self, given: u64, got: u64, element_type: &str) -> &mut Self {
         self.state(|stated| {
             (stated.elements_in, stated.elements_out) = (Some(given), Some(got));
@@ -60,7 +60,7 @@ impl CollectiveGuard<'_> {
         self.state(|stated| stated.peer = Some(rank))
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     pub fn set<'a>(
         &mut self,
         key: impl Into<Name>,
@@ -72,7 +72,7 @@ impl CollectiveGuard<'_> {
         self
     }
 
-    /// Names the row of `bricks`; [`SpanId::NONE`] when nothing is recorded.
+    /// The id of its row of `bricks`; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.brick.as_ref().map_or(SpanId::NONE, BrickGuard::id)
     }
@@ -102,11 +102,11 @@ impl Drop for CollectiveGuard<'_> {
 }
 
 impl Recorder {
-    /// Opens a call of a collective among the ranks of `communicator`, which all of them name alike: `all_reduce`,
-    /// `all_gather`, `reduce_scatter`, `all_to_all`, `broadcast`, `reduce`, `gather`, `scatter`, `barrier`, `send`,
-    /// `recv`. It should last until the operation is done, so that it tells when this rank came and left.
+    /// Opens a collective operation: `all_reduce`, `all_gather`, `reduce_scatter`, `all_to_all`, `broadcast`, `reduce`,
+    /// `gather`, `scatter`, `barrier`, `send` or `recv`. All ranks of `communicator` must use the same name for it. Keep
+    /// the guard until the operation is done, so that its row has this rank's arrival and departure.
     ///
-    /// It costs some microseconds: a line of the log besides the row of a function.
+    /// It costs some microseconds: a line of the log in addition to the row of a function.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();

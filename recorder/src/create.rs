@@ -16,11 +16,11 @@ use crate::writer;
 impl Builder {
     /// Makes the run directory and starts recording. Takes some milliseconds: the clock is calibrated.
     ///
-    /// With the crate's feature `off` it makes nothing and gives [`Recorder::disabled`].
+    /// With the crate's feature `off` it creates nothing and returns [`Recorder::disabled`].
     ///
     /// # Errors
-    /// A run or anything else is there already, the directory cannot be made or written,
-    /// a table's name is unknown, or the sync mode needs a device and there is none.
+    /// The path exists already, the directory cannot be created or written, a table's name is
+    /// unknown, or the sync mode needs a device and none was given.
     pub fn create(self) -> Result<Recorder, Error> {
         if let Some(found) = &self.unknown_table {
             let known: Vec<&str> = schema::TABLES.iter().map(|table| table.name).collect();

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A reason why a recorder could not be made, or its run is not whole.
+/// A reason why a recorder could not be created, or why its run is incomplete.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

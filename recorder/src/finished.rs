@@ -45,7 +45,7 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Both clocks, read next to each other: where the thread was interrupted in between, again.
+    /// Reads both clocks next to each other, again if the thread was interrupted in between.
     pub fn now(rec: &Recorder) -> Self {
         if !rec.is_enabled() {
             return Self {
@@ -79,7 +79,7 @@ impl Moment {
         self.monotonic_ns
     }
 
-    /// Nanoseconds from another moment to this one; 0 where that is later.
+    /// Nanoseconds from `earlier` to this moment; 0 if `earlier` is later.
     pub fn ns_since(self, earlier: Self) -> u64 {
         self.monotonic_ns.saturating_sub(earlier.monotonic_ns)
     }
@@ -124,7 +124,7 @@ impl BrickPlace {
         row_id(self.thread, self.seq)
     }
 
-    /// Names the row, for attributes and edges.
+    /// The row's id, for attributes and edges.
     pub fn span(self) -> SpanId {
         SpanId::with_context(self.id(), Context::default())
     }
@@ -163,7 +163,7 @@ impl Site {
         Self::at(name, Location::caller())
     }
 
-    /// A name at a place that was kept.
+    /// A name at a stored source location.
     pub fn at(name: impl Into<Name>, place: &'static Location<'static>) -> Self {
         Self(name.into().at(place))
     }
@@ -221,7 +221,7 @@ pub struct Brick {
 }
 
 impl Brick {
-    /// A brick of which no more is known.
+    /// A brick with only a name and times.
     pub fn new(name: impl Into<Site>, start: Moment, end: Moment) -> Self {
         Self {
             kind: BrickKind::Brick,
@@ -300,7 +300,7 @@ pub struct Tile {
     pub level: TileLevel,
     pub start: Moment,
     pub end: Moment,
-    /// Its parent, where that is of the calling thread.
+    /// Its parent, if that is a row of the calling thread.
     pub brick: Option<BrickPlace>,
     pub row: u32,
     pub column: u32,
@@ -471,7 +471,7 @@ impl Recorder {
         });
     }
 
-    /// Runs `record`, whose rows lie in the one of `place` as if that were open, where it is of the calling thread.
+    /// Runs `record`. Its rows get the row of `place` as parent, as if that were open, if it is on the calling thread.
     ///
     /// ```
     /// # use trueno_recorder::{Recorder, finished::BrickPlace};
@@ -490,7 +490,7 @@ impl Recorder {
         record(self)
     }
 
-    /// Names the scope around a row, for [`Recorder::checksum_of`].
+    /// The id of the scope around a row, for [`Recorder::checksum_of`].
     pub fn enclosing_span(&self, enclosing: Enclosing) -> SpanId {
         on_lane(self, TableId::Checksums, |lane| {
             let (parent, context) = around_or_open(lane, enclosing);
@@ -499,7 +499,7 @@ impl Recorder {
         .unwrap_or(SpanId::NONE)
     }
 
-    /// Says in `run.json` what went wrong, in words.
+    /// Adds a text to the `problems` of `run.json`.
     pub fn problem(&self, text: String) {
         lock(&self.shared().mailbox.problems).push(text);
     }

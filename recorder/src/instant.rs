@@ -24,8 +24,8 @@ impl Recorder {
         }
     }
 
-    /// As [`Recorder::instant`], with arguments, which the row has as JSON. One whose arguments are longer than 64 KiB,
-    /// or beyond 64 MiB of different ones in a process, counts as dropped.
+    /// Records an instant with arguments, which are stored as JSON. An instant counts as dropped if its arguments are
+    /// longer than 64 KiB, or beyond 64 MiB of different ones in a process.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();
@@ -79,7 +79,7 @@ impl Recorder {
         });
     }
 
-    /// A [brick](Recorder::brick) around a closure, whose result it gives.
+    /// Runs a closure inside a [brick](Recorder::brick), and returns its result.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();

@@ -1,6 +1,6 @@
 //! The attribute `instrument` (feature `macros`).
 
-/// Records each call of a function as a row of `bricks`, from its beginning to its end, however it ends.
+/// Records each call of a function as a row of `bricks`, however the function ends.
 ///
 /// ```
 /// use trueno_recorder::{Recorder, instrument};

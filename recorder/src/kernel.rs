@@ -84,7 +84,7 @@ impl KernelGuard<'_> {
         Some(&mut details.launch)
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     #[inline]
     pub fn set<'a>(
         &mut self,
@@ -95,7 +95,7 @@ impl KernelGuard<'_> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.row.span.id()
     }
@@ -184,7 +184,7 @@ fn push_extended(lane: &mut Lane, mut record: Record, labels: Labels, launch: &L
 }
 
 impl Recorder {
-    /// Opens a kernel that runs on the calling thread, under the brick open there.
+    /// Opens a kernel that runs on the calling thread, under the open brick.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();

@@ -49,7 +49,7 @@ impl Name {
         number.map(Name)
     }
 
-    /// The text behind it.
+    /// The interned text.
     pub fn as_str(self) -> &'static str {
         let interner = interner();
         let text = match self.0 & SITE {
@@ -106,7 +106,7 @@ impl From<BrickId> for Name {
     }
 }
 
-/// A text at one place of the program, interned when it is asked for first.
+/// A text at one place of the program, interned at first use.
 #[derive(Debug)]
 pub struct StaticName {
     text: &'static str,

@@ -8,10 +8,10 @@ use trueno_format::PtxHash;
 use trueno_format::schema::TableId;
 
 impl Recorder {
-    /// Keeps the source of a kernel or module; give the result to
+    /// Stores the source of a kernel or module; pass the result to
     /// [`KernelGuard::ptx`](crate::KernelGuard::ptx).
     ///
-    /// Call it once a source: it hashes and copies the text. The writer thread stores it.
+    /// Call it once per source: it hashes and copies the text. The writer thread stores it.
     pub fn ptx(&self, name: &str, source: &str) -> PtxHash {
         if self.is_off() {
             return PtxHash::from_number(0);

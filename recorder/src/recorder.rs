@@ -209,7 +209,7 @@ impl Recorder {
         Name::new(text)
     }
 
-    /// Keeps a fact about the run in `run.json`; a later value of the same key replaces it.
+    /// Stores a fact about the run in `run.json`; a later value of the same key replaces it.
     pub fn value(&self, key: impl Into<String>, value: impl ToString) {
         if self.is_enabled() || self.is_paused() {
             self.shared()
@@ -218,13 +218,13 @@ impl Recorder {
         }
     }
 
-    /// Stops recording until [`Recorder::resume`]. Of all threads: from now on a guard, a checksum or any other event
-    /// costs what it costs a [disabled](Recorder::disabled) recorder, and is in no table. A row that is open is recorded
-    /// when it ends, paused or not; a guard made while paused records nothing, also if it ends later. Facts of the run
-    /// ([`Recorder::value`]) are kept, and so are samples of `alloc`, as what a program holds is known only if all of
-    /// it is seen.
+    /// Stops recording on all threads until [`Recorder::resume`]. Guards, checksums and other events then
+    /// cost what they cost a [disabled](Recorder::disabled) recorder, and are not recorded. Rows that are
+    /// open now are recorded when they end. A guard made while paused records nothing, even if it ends later.
+    /// Facts of the run ([`Recorder::value`]) and samples of `alloc` are still recorded: live memory is known
+    /// only if every block is seen.
     ///
-    /// The stretch is a row of `annotations` of kind `paused`, and the run says how long it was paused in all. Does
+    /// The pause is a row of `annotations` of kind `paused`. `run.json` has the total length of pauses. Does
     /// nothing if the recorder is paused, disabled or finished. Takes a lock: not for signal handlers.
     ///
     /// ```
@@ -237,7 +237,7 @@ impl Recorder {
         self.inner.pause();
     }
 
-    /// Records again after [`Recorder::pause`]; without one it does nothing.
+    /// Continues after [`Recorder::pause`]. Does nothing if the recorder is not paused.
     pub fn resume(&self) {
         self.inner.resume(true);
     }
@@ -247,8 +247,8 @@ impl Recorder {
         !COMPILED_OUT && self.inner.switches.paused.load(Ordering::Relaxed) != 0
     }
 
-    /// Live counts: rows, drops, problems. In a forked process only a problem, which says that it is one: the
-    /// counts are its parent's.
+    /// Live counts: rows, drops, problems. In a forked process only a problem that says so, because the
+    /// counts are those of its parent.
     pub fn status(&self) -> Status {
         match self.inner.check_process() {
             Ok(()) => Status::read(self.shared()),
@@ -259,7 +259,7 @@ impl Recorder {
         }
     }
 
-    /// Waits for the device and takes over the times of its work so far, in every
+    /// Waits for the device and records the times of its work so far, in every
     /// [`SyncMode`](crate::SyncMode) but `None`; with that, or without a device, does nothing.
     ///
     /// # Errors
@@ -274,15 +274,14 @@ impl Recorder {
 
     /// Ends the run: reads what all threads have published, closes the files, writes `run.json`.
     ///
-    /// Rows still open are not part of the run, nor is what other threads record from now on: let
-    /// guards go out of scope first. How many rows were open is said in [`Summary::open`] and, with
-    /// the threads they were open on, among the problems in `run.json`, and the run does not count as
-    /// complete; [`Status::late`] counts the guards that are dropped afterwards. A second call, or one
-    /// of another thread, waits and returns the same.
+    /// Rows that are still open are not part of the run, nor are later events of other threads: let guards go
+    /// out of scope first. A run with open rows is incomplete. [`Summary::open`] counts them, and `problems`
+    /// of `run.json` names their threads. [`Status::late`] counts the guards that are dropped afterwards. A
+    /// second call, or one on another thread, waits and returns the same.
     ///
     /// # Errors
-    /// [`Error::Writer`] when the writer had to stop early. The run then holds what was
-    /// written before, and `run.json` says `failed` where it could be written.
+    /// [`Error::Writer`] if the writer had to stop early. The run then has what was written before, with the
+    /// state `failed` if `run.json` could be written.
     /// [`Error::Forked`] in a process that was forked while the run was recorded.
     pub fn finish(&self) -> Result<Summary, Error> {
         self.inner.finish()

@@ -9,12 +9,12 @@ use trueno_format::record::{Record, kind};
 use trueno_format::schema::TableId;
 
 impl Recorder {
-    /// Records memory taken (positive bytes) or given back (negative), under the brick open here.
+    /// Records an allocation (positive bytes) or a release (negative bytes), under the open brick.
     pub fn allocation(&self, tag: impl Into<Name>, bytes: i64, address: impl Into<Option<u64>>) {
         self.memory(None, tag, bytes, address);
     }
 
-    /// As [`Recorder::allocation`], of the memory of a device. Addresses are the device's own.
+    /// Like [`Recorder::allocation`], for the memory of a device. Addresses are those of the device.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();
@@ -56,7 +56,7 @@ impl Recorder {
         });
     }
 
-    /// Records a reading of a counter or gauge, under the brick open here. An empty unit: none.
+    /// Records a reading of a counter or gauge, under the open brick. An empty `unit` means none.
     pub fn counter(
         &self,
         name: impl Into<Name>,

@@ -52,7 +52,7 @@ impl<'r> ScopeGuard<'r> {
         Self { span, name, ..off }
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     pub fn set<'a>(
         &mut self,
         key: impl Into<Name>,
@@ -65,7 +65,7 @@ impl<'r> ScopeGuard<'r> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.span.id()
     }
@@ -108,7 +108,7 @@ impl Recorder {
         ScopeGuard::begin(self, name, kind::ITERATION, number)
     }
 
-    /// As [`Recorder::iteration`], at a line of a file, in whatever language.
+    /// Like [`Recorder::iteration`], with a source location in any language.
     pub fn iteration_at(&self, number: u64, file: &str, line: u32) -> ScopeGuard<'_> {
         let name = || Name::new("iteration").at_line(file, line);
         ScopeGuard::begin(self, name, kind::ITERATION, number)
@@ -122,7 +122,7 @@ impl Recorder {
         ScopeGuard::begin(self, name, kind::LAYER, u64::from(number))
     }
 
-    /// As [`Recorder::layer`], at a line of a file, in whatever language.
+    /// Like [`Recorder::layer`], with a source location in any language.
     pub fn layer_at(&self, number: u32, file: &str, line: u32) -> ScopeGuard<'_> {
         let name = || Name::new("layer").at_line(file, line);
         ScopeGuard::begin(self, name, kind::LAYER, u64::from(number))

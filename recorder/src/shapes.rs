@@ -55,8 +55,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Interns operands. Lists longer than 64 KiB of text are not kept, nor is anything beyond 64 MiB in a process:
-    /// each brick that names such ones counts as a dropped row of `signatures`.
+    /// Interns operands. Lists longer than 64 KiB of text, or beyond 64 MiB in a process, are not stored: each brick
+    /// with such a list counts as a dropped row of `signatures`.
     pub fn new(operands: &[Operand<'_>]) -> Self {
         let _reentrancy = ReentrancyGuard::enter();
         let name = text(operands).and_then(|text| TEXTS.intern(&text));

@@ -2,10 +2,10 @@
 
 use trueno_format::record::{Context, row_id};
 
-/// Names one row of the run: take it from an open guard, hand it to other threads.
+/// The id of one row of the run. Take it from an open guard, and pass it to other threads.
 ///
-/// It carries the iteration and layer of its row along, so that a task on another
-/// thread can take them over without asking anyone. Equal ids are equal rows.
+/// It also holds the iteration and layer of its row, which a task on another thread inherits. Equal ids are
+/// equal rows.
 #[derive(Clone, Copy, Debug)]
 pub struct SpanId {
     id: u64,
@@ -13,7 +13,7 @@ pub struct SpanId {
 }
 
 impl SpanId {
-    /// No row: what guards of a disabled recorder give. Edges from or to it are not recorded.
+    /// No row: the id of guards of a disabled recorder. Edges from or to it are not recorded.
     pub const NONE: Self = Self {
         id: 0,
         context: Context {
@@ -34,12 +34,12 @@ impl SpanId {
         Self { id, context }
     }
 
-    /// As it stands in column `id`: `(thread + 1) << 32 | sequence`; 0 for [`SpanId::NONE`].
+    /// The value in column `id`: `(thread + 1) << 32 | sequence`; 0 for [`SpanId::NONE`].
     pub fn get(self) -> u64 {
         self.id
     }
 
-    /// Returns whether it names no row.
+    /// Returns whether it is [`SpanId::NONE`].
     pub fn is_none(self) -> bool {
         self.id == 0
     }

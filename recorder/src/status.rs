@@ -13,7 +13,7 @@ use trueno_format::schema::TABLES;
 pub struct TableStatus {
     /// Rows recorded: while recording, those the writer has taken; at the end, those on disk.
     pub rows: u64,
-    /// Rows that were not kept: the ring was full, or the writer had failed.
+    /// Dropped rows: the ring was full, or the writer had failed.
     pub dropped: u64,
 }
 
@@ -25,7 +25,7 @@ pub struct Status {
     pub tables: BTreeMap<&'static str, TableStatus>,
     /// Rows recorded, all tables.
     pub rows: u64,
-    /// Rows not kept, all tables.
+    /// Dropped rows, all tables.
     pub dropped: u64,
     /// Events after [`Recorder::finish`](crate::Recorder::finish), in no table.
     pub late: u64,
@@ -39,7 +39,7 @@ pub struct Status {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The run directory, absolute, and where it is now if somebody has renamed it; empty for a disabled recorder.
+    /// The run directory, absolute, at its current place if it was renamed; empty for a disabled recorder.
     pub path: PathBuf,
     /// Time from *recorder ready* to `finish`.
     pub wall_ns: u64,
@@ -47,7 +47,7 @@ pub struct Summary {
     pub tables: BTreeMap<&'static str, TableStatus>,
     /// Rows on disk, all tables.
     pub rows: u64,
-    /// Rows not kept, all tables.
+    /// Dropped rows, all tables.
     pub dropped: u64,
     /// Rows that were still open when the recording ended, and are in no table: guards that were
     /// dropped after [`Recorder::finish`](crate::Recorder::finish), or never.

@@ -1,6 +1,6 @@
 //! Choice of when the host waits for a device.
 
-/// Synchronisation of devices, and so what the times of a run can say about device work.
+/// Synchronisation with devices. It determines which times of device work are known.
 ///
 /// A row of `bricks` is always its true host interval. What a device did for it becomes rows of
 /// `kernels`, one for each [`Recorder::launch`](crate::Recorder::launch), or for each stream that

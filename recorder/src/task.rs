@@ -15,11 +15,10 @@ use crate::threads;
 use trueno_format::record::{Record, extension, kind};
 use trueno_format::schema::TableId;
 
-/// An interval without a thread: ends when [`Detached::end`] is called or it is dropped,
-/// on any thread. Made by [`BrickGuard::detach`].
+/// An interval that ends when [`Detached::end`] is called or it is dropped, on any thread. Made by [`BrickGuard::detach`].
 ///
-/// The row keeps the thread it began on. Where its ring is full at the end, the drop is
-/// counted for the thread that ended it.
+/// The row is on the thread it began on. If the ring is full at the end, the drop is counted for the thread
+/// that ended it.
 #[must_use = "the interval lasts until it is ended"]
 pub struct Detached {
     /// `None` if nothing is recorded.
@@ -98,7 +97,7 @@ impl Detached {
         self
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     pub fn set<'a>(
         &mut self,
         key: impl Into<Name>,
@@ -110,12 +109,12 @@ impl Detached {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.id
     }
 
-    /// Ends the interval here and now.
+    /// Ends the interval now.
     pub fn end(self) {}
 
     fn record(&self, end: u64) -> ([Record; 3], usize) {
@@ -175,10 +174,10 @@ impl Drop for Detached {
 }
 
 impl Recorder {
-    /// Opens a task: work on the calling thread that another row asked for.
+    /// Opens a task: work on the calling thread for another row.
     ///
-    /// `parent` may lie on any thread; its iteration and layer hold for the task and for
-    /// what lies inside it. Without one, the enclosing row of this thread is the parent.
+    /// `parent` may be on any thread; the task and its rows get its iteration and layer. Without
+    /// one, the enclosing row of this thread is the parent.
     ///
     /// ```
     /// # let rec = trueno_recorder::Recorder::disabled();

@@ -48,7 +48,7 @@ impl TileGuard<'_> {
         self
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     #[inline]
     pub fn set<'a>(
         &mut self,
@@ -59,7 +59,7 @@ impl TileGuard<'_> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.row.span.id()
     }

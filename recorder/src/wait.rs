@@ -20,7 +20,7 @@ pub struct WaitGuard<'r> {
 }
 
 impl WaitGuard<'_> {
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     #[inline]
     pub fn set<'a>(
         &mut self,
@@ -31,13 +31,13 @@ impl WaitGuard<'_> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.span.id()
     }
 
-    /// States that this wait cannot end before `row` has ended (an edge of kind `joins`):
-    /// for rows whose id becomes known only while one waits.
+    /// States that this wait cannot end before `row` has ended (an edge of kind `joins`). Use it for rows
+    /// whose id becomes known during the wait.
     pub fn on(&mut self, row: SpanId) -> &mut Self {
         self.joins(&[row]);
         self

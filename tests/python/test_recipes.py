@@ -68,7 +68,7 @@ class Recipes(unittest.TestCase):
         self.assertLess(len(part), len(every))
         self.assertEqual(run.timeline("0.0015 s")["id"], run.timeline(end)["id"])
         for wrong in ["1", "ms", "1 h", ""]:
-            with self.assertRaisesRegex(ValueError, "is no time"):
+            with self.assertRaisesRegex(ValueError, "is not a time"):
                 run.timeline(wrong)
 
     def test_the_magic_shows_the_head_of_a_report(self):

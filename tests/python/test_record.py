@@ -149,7 +149,7 @@ class Recording(unittest.TestCase):
             rec.checksum("every second", memoryview(floats)[::2])
             rec.checksum("its copy", array.array("f", [1.0, 3.0]))
             rec.checksum("none", array.array("d"))
-            with self.assertRaisesRegex(TypeError, "int is no tensor"):
+            with self.assertRaisesRegex(TypeError, "int is not a tensor"):
                 rec.checksum("d", 5)
             with self.assertRaisesRegex(ValueError, "backwards"):
                 rec.checksum("d", memoryview(floats)[::-1])

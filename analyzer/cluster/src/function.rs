@@ -67,7 +67,7 @@ impl ScalarUDFImpl for RunRankTask {
         let answers = tasks.iter().map(|task| {
             let task = task.ok_or_else(|| failed(format!("{NAME}: a task is null")))?;
             let envelope: Envelope = serde_json::from_str(task)
-                .map_err(|error| failed(format!("{NAME}: it is no task: {error}")))?;
+                .map_err(|error| failed(format!("{NAME}: not a task: {error}")))?;
             let answer = child::run(programs, &envelope);
             serde_json::to_string(&answer).map_err(|error| failed(error.to_string()))
         });

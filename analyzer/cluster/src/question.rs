@@ -201,7 +201,7 @@ fn register(context: &SessionContext, folder: &Path, question: &Question) -> any
             "f64" => DataType::Float64,
             "bool" => DataType::Boolean,
             "text" => DataType::Utf8,
-            ty => bail!("{}.{}: {ty} is no type", question.table, column.name),
+            ty => bail!("{}.{}: {ty} is not a type", question.table, column.name),
         };
         Ok(Field::new(&column.name, ty, true))
     });

@@ -70,7 +70,7 @@ fn add_rows(database: &Database, running: &mut Running) -> Result<(), QueryError
                 column.as_any().downcast_ref().cloned()
             };
             let (Some(start), Some(dur)) = (times(&**start), times(&**dur)) else {
-                return Err(QueryError::Failed("times that are no integers".to_owned()));
+                return Err(QueryError::Failed("times that are not integers".to_owned()));
             };
             running.add(
                 batch.len(),

@@ -31,7 +31,7 @@ impl PluginSelection {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{flag} {}: there is no such plugin (hint: there are {})", trueno_model::width::printable(.name), list(.known))]
+#[error("{flag} {}: no such plugin (hint: the plugins are {})", trueno_model::width::printable(.name), list(.known))]
 pub struct UnknownPlugin {
     pub flag: &'static str,
     pub name: String,

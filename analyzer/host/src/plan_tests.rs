@@ -182,7 +182,7 @@ fn an_unknown_name_lists_the_known_ones() {
     .unwrap_err();
     assert_eq!(
         error.to_string(),
-        "--plugin-id c: there is no such plugin (hint: there are a, b)"
+        "--plugin-id c: no such plugin (hint: the plugins are a, b)"
     );
 }
 

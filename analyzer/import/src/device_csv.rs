@@ -191,7 +191,7 @@ fn read_table(
     let Some(table) = table else {
         return Err(Error::Format {
             path: path.to_owned(),
-            problem: "its columns are those of no table that is known".to_owned(),
+            problem: "its columns match no known table".to_owned(),
         });
     };
     rows.begin(table);

@@ -76,7 +76,7 @@ impl Importer for Firefox {
     }
 }
 
-const FAR: &str = "sample with a time that no clock shows";
+const FAR: &str = "sample with an impossible time";
 
 fn write(
     document: &Document,

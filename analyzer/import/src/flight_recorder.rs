@@ -173,7 +173,7 @@ fn write(dump: &Dump, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<
     let entries: Vec<&Entry> = dump.entries.iter().filter(is_timed).collect();
     let without_time = dump.entries.len() - entries.len();
     if without_time > 0 {
-        let reason = "entry with a time that no clock shows";
+        let reason = "entry with an impossible time";
         notes
             .left_out
             .insert(reason.to_owned(), without_time as u64);

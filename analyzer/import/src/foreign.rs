@@ -157,7 +157,7 @@ pub(crate) fn known_by_sight(
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let unpack = |what: &str, command: &str| {
         let command = command.replace("FILE", &quoted(&name));
-        format!("is {what}; unpack it first: `{command}`, and give what comes out")
+        format!("is {what}; unpack it first with `{command}`")
     };
     let (at, mark) = TAR_MARK;
     if bytes.get(at..).is_some_and(|rest| rest.starts_with(mark)) {

@@ -188,14 +188,14 @@ impl<R: Read> Reader<'_, R> {
     fn extend(&mut self, items: Vec<Value>) -> Result<(), String> {
         match self.stack.last() {
             Some(Value::List(list)) => list.borrow_mut().extend(items),
-            _ => return Err("items for what is no list".to_owned()),
+            _ => return Err("items for something that is not a list".to_owned()),
         }
         Ok(())
     }
 
     fn set(&mut self, items: Vec<Value>, sink: &mut impl Sink) -> Result<(), String> {
         let Some(Value::Dict(dict)) = self.stack.last().cloned() else {
-            return Err("items for what is no dict".to_owned());
+            return Err("items for something that is not a dict".to_owned());
         };
         let mut items = items.into_iter();
         let mut all = dict.borrow_mut();

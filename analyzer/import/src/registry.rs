@@ -127,7 +127,7 @@ fn unknown(path: &Path, head: &Head<'_>) -> String {
     };
     let begin: String = head.text().chars().take(24).collect();
     format!(
-        "begins with {begin:?}, which is no known format (hint: {next}; formats: {})",
+        "begins with {begin:?}, which is not a known format (hint: {next}; formats: {})",
         IMPORTERS.map(Importer::name).join(", ")
     )
 }

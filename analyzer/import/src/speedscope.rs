@@ -245,8 +245,7 @@ impl Out<'_> {
             let time_ns = scale.map_or(Some(0), |scale| scale.time_ns(at));
             at += weight.unwrap_or(0.0);
             let Some(time_ns) = time_ns else {
-                self.notes
-                    .leave_out("sample with a time that no clock shows");
+                self.notes.leave_out("sample with an impossible time");
                 continue;
             };
             let row = SampleRow {

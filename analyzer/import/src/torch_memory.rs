@@ -191,7 +191,7 @@ fn write(
         notes.add(into, &row)?;
     }
     if snapshot.out_of_range > 0 {
-        let reason = "event with a time that no clock shows".to_owned();
+        let reason = "event with an impossible time".to_owned();
         notes.left_out.insert(reason, snapshot.out_of_range);
     }
     for (reason, count) in snapshot.left_out {

@@ -117,7 +117,7 @@ def nanoseconds(time):
         try:
             return round(float(number) * _UNITS_NS[unit])
         except (KeyError, ValueError):
-            raise ValueError(f"{time!r} is no time (hint: a number and ns, us, ms or s, such as '1.5ms')") from None
+            raise ValueError(f"{time!r} is not a time (hint: a number and ns, us, ms or s, such as '1.5ms')") from None
     return int(time)
 
 

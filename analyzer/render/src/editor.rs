@@ -124,8 +124,8 @@ mod tests {
         assert_eq!(
             lines,
             [
-                "b.py:4:1: warning: 90 µs here and in what it calls without a source line of its own",
-                "a.py:3:1: warning: 10 µs here and in what it calls without a source line of its own",
+                "b.py:4:1: warning: 90 µs here, including callees without a source line",
+                "a.py:3:1: warning: 10 µs here, including callees without a source line",
                 "src/my\\x1b main.rs:7:1: error: slow\\ntoday; What was seen, in a sentence that is long enough to be wrapped on a narrow page.; be quick",
             ]
         );

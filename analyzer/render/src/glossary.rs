@@ -17,7 +17,7 @@ pub fn explain(column: &str) -> Option<&'static str> {
         "overlapped_ns" => "time in which something else runs as well",
         "split_ns" => "each instant counts once: as computation, else communication, else copies",
         "not_asked_ns" => "idle with no work queued: the host had not launched the next work yet",
-        "launching_ns" => "idle while the launching call was on its way",
+        "launching_ns" => "idle while the launching call was in progress",
         "asked_before_ns" => "idle although the next work was already queued",
         "latency_ns" => "from the host's call to the start of the work",
         "queued_ns" => "part of the latency spent behind other work of its stream",

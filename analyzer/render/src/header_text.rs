@@ -103,12 +103,12 @@ pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
         .filter(|rank| rank.origin_realtime_ns.is_some());
     let aligned = match (aligned.count(), ranks.len()) {
         (_, 1) => "alone".to_owned(),
-        (0, _) => "aligned at their starts, as none says when it began".to_owned(),
+        (0, _) => "aligned at their starts, because none states when it began".to_owned(),
         (some, all) => {
             let but = match all - some {
                 0 => String::new(),
-                1 => ", but for one that does not say when it began".to_owned(),
-                more => format!(", but for {more} that do not say when they began"),
+                1 => ", except one that does not state when it began".to_owned(),
+                more => format!(", except {more} that do not state when they began"),
             };
             let latest = units::duration(latest_ns as f64);
             format!(
@@ -192,9 +192,9 @@ fn in_window(header: &HeaderWindow) -> String {
     let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
     let length = units::duration((window.until_ns - window.from_ns) as f64);
     let plugins = if header.plugins.is_empty() {
-        "no analysis here is cut to it".to_owned()
+        "no analysis here is limited to it".to_owned()
     } else {
-        format!("only {} is cut to it", header.plugins.join(", "))
+        format!("only {} is limited to it", header.plugins.join(", "))
     };
     format!(
         "{}: {} to {}, {length}; {plugins}",
@@ -503,9 +503,9 @@ fn unfinished(report: &Report) -> String {
         format!("; nothing after {} is known", units::duration(ns as f64))
     });
     if has("unclean_end") {
-        format!("the recording did not end, and its program is gone{reach}")
+        format!("the program ended without finishing its recording{reach}")
     } else {
-        format!("the recording did not end{reach}")
+        format!("the recording was not finished{reach}")
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn texts(finding: &Finding) -> Vec<Cow<'_, str>> {
 
 pub(crate) fn time_text(ns: i64) -> String {
     let time = units::duration(ns as f64);
-    format!("{time} here and in what it calls without a source line of its own")
+    format!("{time} here, including callees without a source line")
 }
 
 /// Source lines in rows with columns `file` and `line`, each once.

@@ -27,9 +27,6 @@ pub struct GraphArgs {
 /// `tree`.
 #[derive(Debug, Args)]
 pub struct TreeArgs {
-    /// The input.
-    #[command(flatten)]
-    pub graph: GraphArgs,
     /// Find the critical path of a run with more than 4 million rows too
     ///
     /// JSON has it always.
@@ -60,14 +57,14 @@ pub struct TreeArgs {
     /// Form and place of the result.
     #[command(flatten)]
     pub result: TextOutput,
+    /// The input.
+    #[command(flatten)]
+    pub graph: GraphArgs,
 }
 
 /// `export dot`.
 #[derive(Debug, Args)]
 pub struct DotArgs {
-    /// The input.
-    #[command(flatten)]
-    pub graph: GraphArgs,
     /// Levels shown, lanes first [default: as many as fit 150 nodes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
@@ -87,6 +84,9 @@ pub struct DotArgs {
     /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The input.
+    #[command(flatten)]
+    pub graph: GraphArgs,
 }
 
 /// `ptx`.
@@ -108,12 +108,12 @@ pub struct PtxArgs {
 /// `tui`.
 #[derive(Debug, Args)]
 pub struct TuiArgs {
-    /// The input.
-    #[command(flatten)]
-    pub graph: GraphArgs,
     /// While the run is being recorded, show it as `watch` does
     #[arg(long)]
     pub follow: bool,
+    /// The input.
+    #[command(flatten)]
+    pub graph: GraphArgs,
 }
 
 pub(super) fn percent(text: &str) -> Result<f64, String> {

@@ -75,7 +75,7 @@ impl Charts {
                     Err(why) => report.problems.push(Problem {
                         severity: Level::Warning,
                         code: "no_stacks".into(),
-                        text: format!("there are no pictures of stacks: {why}"),
+                        text: format!("stacks cannot be drawn: {why}"),
                     }),
                 }
                 if charts.stacks.are_all {
@@ -87,7 +87,7 @@ impl Charts {
             Err(why) => report.problems.push(Problem {
                 severity: Level::Warning,
                 code: "no_timeline".into(),
-                text: format!("there is no timeline: {why}"),
+                text: format!("the timeline cannot be drawn: {why}"),
             }),
         }
         charts

@@ -51,7 +51,7 @@ pub fn check(
     };
     if result_to.is_none() && format != CheckFormat::Text {
         anyhow::bail!(
-            "--format and --junit - both want standard output (hint: give --junit a file)"
+            "--format and --junit - both write to standard output (hint: give --junit a file)"
         );
     }
     let config = Config::read(assertions)?;

@@ -48,7 +48,7 @@ pub fn compare(
     };
     if result_to.is_none() && args.format != CompareFormat::Text {
         anyhow::bail!(
-            "--html - and --format both want standard output (hint: give the page a file)"
+            "--html - and --format both write to standard output (hint: give the page a file)"
         );
     }
     let palette = result_to.as_ref().map_or(palette, |to| to.palette(palette));

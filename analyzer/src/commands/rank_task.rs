@@ -101,7 +101,7 @@ fn read(file: Option<&Path>) -> anyhow::Result<Task> {
     };
     let hint = "hint: {\"job\": PATH, \"ranks\": [0, 1], \"parts\": FOLDER, \"report\": [FLAG, …]}";
     let task: Task = serde_json::from_slice(&text)
-        .map_err(|error| anyhow::anyhow!("{name}: it is not a task: {error} ({hint})"))?;
+        .map_err(|error| anyhow::anyhow!("{name}: not a task: {error} ({hint})"))?;
     anyhow::ensure!(!task.ranks.is_empty(), "{name}: it names no ranks ({hint})");
     Ok(task)
 }

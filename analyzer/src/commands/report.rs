@@ -170,7 +170,7 @@ impl Outputs {
         }
         if let [first, second, ..] = on_stdout.as_slice() {
             anyhow::bail!(
-                "{first} and {second} both want standard output (hint: give one of them a file)"
+                "{first} and {second} both write to standard output (hint: give one of them a file)"
             );
         }
         for (flag, dir) in [("--charts", &args.charts), ("--csv", &args.csv)] {

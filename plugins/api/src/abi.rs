@@ -16,8 +16,8 @@ pub const MINOR: u32 = 1;
 /// The one exported symbol.
 pub const ENTRY: &str = "trueno_plugin_v1";
 
-/// The symbol of a plugin that programs link too, where two of one name are an error; a library in a file that is named
-/// after the id may have it in place of [`ENTRY`].
+/// The symbol of a plugin that is linked into a program, where two symbols of one name are an error. A library whose
+/// file is named after the id may export it instead of [`ENTRY`].
 pub fn entry_of(id: &str) -> String {
     format!("{ENTRY}_{id}")
 }
@@ -26,7 +26,7 @@ pub fn entry_of(id: &str) -> String {
 pub type Status = i32;
 /// Success.
 pub const OK: Status = 0;
-/// The message says why.
+/// `set_error` has the reason.
 pub const FAILED: Status = 1;
 /// The user's options do not parse.
 pub const BAD_OPTION: Status = 2;
@@ -39,7 +39,7 @@ pub const PANICKED: Status = 5;
 
 /// [`Input::flags`]: ask the baseline run, not the subject.
 pub const INPUT_BASELINE: u32 = 1;
-/// [`Input::flags`]: a missing table gives an empty stream.
+/// [`Input::flags`]: a missing table is an empty stream.
 pub const INPUT_OPTIONAL: u32 = 2;
 
 /// `trueno_str`: UTF-8 with a length, borrowed, not NUL-terminated.
@@ -53,7 +53,7 @@ pub struct Str {
 }
 
 impl Str {
-    /// Lends `text`; the caller keeps it alive as long as the callee may look.
+    /// Lends `text`; the caller keeps it alive as long as the callee may read it.
     pub const fn lend(text: &str) -> Self {
         Self {
             ptr: text.as_ptr().cast(),
@@ -73,7 +73,7 @@ impl Str {
         unsafe { std::slice::from_raw_parts(self.ptr.cast(), self.len) }
     }
 
-    /// The text, with what is not UTF-8 replaced.
+    /// The text, with invalid UTF-8 replaced.
     ///
     /// # Safety
     /// As for [`Str::bytes`].
@@ -83,7 +83,7 @@ impl Str {
     }
 }
 
-/// `trueno_input`: one table the plugin wants.
+/// `trueno_input`: one table that the plugin reads.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Input {
@@ -132,7 +132,7 @@ pub struct Run {
 /// The type of [`Plugin::run`].
 pub type RunFn = unsafe extern "C" fn(*const Run) -> Status;
 
-/// `trueno_plugin`: a plugin, whole, in static storage.
+/// `trueno_plugin`: the descriptor of a plugin, in static storage.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct Plugin {
@@ -173,9 +173,9 @@ pub const INPUT_SIZE_1_0: usize = offset_of!(Input, sql) + size_of::<Str>();
 pub const PLUGIN_SIZE_1_0: usize = offset_of!(Plugin, run) + size_of::<Option<RunFn>>();
 /// Size of [`Run`] that every peer of major version 1 can rely on.
 pub const RUN_SIZE_1_0: usize = offset_of!(Run, cancelled) + size_of::<usize>();
-/// Size of [`Plugin`] that knows parts.
+/// Size of [`Plugin`] with parts (1.1).
 pub const PLUGIN_SIZE_1_1: usize = offset_of!(Plugin, merge) + size_of::<Option<RunFn>>();
-/// Size of [`Run`] that knows parts.
+/// Size of [`Run`] with parts (1.1).
 pub const RUN_SIZE_1_1: usize = offset_of!(Run, is_final) + size_of::<u32>();
 
 /// Sizes and offsets on 64-bit machines, in the words of the header: the one

@@ -7,10 +7,10 @@ use crate::batch::Batch;
 use crate::column::ColumnType;
 use crate::error::Result;
 
-/// An input, batch by batch: a plugin that goes over its rows once need not hold the table.
+/// An input, batch by batch, for plugins that read its rows once and need not hold the table.
 ///
-/// [`Run::batches`](crate::Run::batches) opens one. The rows of all batches are those of
-/// [`Run::table`](crate::Run::table) in their order; how many lie in a batch means nothing.
+/// [`Run::batches`](crate::Run::batches) opens one. The batches have the rows of
+/// [`Run::table`](crate::Run::table) in the same order. Their sizes have no meaning.
 ///
 /// ```
 /// # use trueno_plugin::{Input, Plugin, Result, Run, Table};

@@ -131,7 +131,7 @@ impl Chart {
         }
     }
 
-    /// A bar for each row: its name and its length.
+    /// A bar for each row: `x` is its name, `y` its length.
     pub fn bar(title: &str, table: &str, x: &str, y: &str) -> Self {
         Self::new(ChartKind::Bar, [title, table, x, y])
     }
@@ -236,7 +236,7 @@ impl Chart {
     /// Checks that every column its kind needs is named.
     ///
     /// # Errors
-    /// Names the first part that is missing.
+    /// The first missing column, by the part of the chart.
     pub fn check(&self) -> Result<()> {
         let needs: &[(&str, &Option<String>)] = match self.kind {
             ChartKind::Bar | ChartKind::Line | ChartKind::Scatter => &[],

@@ -164,7 +164,7 @@ impl<T: Copy + Default, C: IntoCell<T>> FromIterator<C> for PlainColumn<T> {
     }
 }
 
-/// Values that can stand in a column of `T`: a `T`, a `&T`, or an `Option` of either.
+/// Values of a column of `T`: a `T`, a `&T`, or an `Option` of either.
 pub trait IntoCell<T> {
     /// The value, or `None` for null.
     fn into_cell(self) -> Option<T>;

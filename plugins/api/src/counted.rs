@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-/// A count with what is counted: `1 row lies`, `3 rows lie`. `one` goes with exactly one.
+/// A count with its noun: `1 row lies`, `3 rows lie`. `one` is the form for a count of 1.
 ///
 /// ```
 /// use trueno_plugin::counted;
@@ -14,7 +14,7 @@ pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, more: &st
     format!("{count} {word}")
 }
 
-/// The word that goes with a count that stands elsewhere: `1 of 3 points has`.
+/// The word that agrees with a count elsewhere in the sentence: `1 of 3 points has`.
 pub fn agreeing<'a, N: PartialEq + From<u8>>(count: N, one: &'a str, more: &'a str) -> &'a str {
     if count == N::from(1) { one } else { more }
 }

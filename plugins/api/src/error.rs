@@ -7,7 +7,7 @@ use crate::abi;
 /// Result of everything in this crate that can fail.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Reason that a plugin stopped. Each kind is one status of the C ABI.
+/// Reason why a plugin stopped. Each kind is one status of the C ABI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// The error that a status and its text stand for. An unknown status is a failure.
+    /// The error for a status and its text. An unknown status is [`Error::Failed`].
     pub fn from_status(status: abi::Status, message: String) -> Self {
         match status {
             abi::BAD_OPTION => Self::BadOption(message),

@@ -61,7 +61,7 @@ impl Finding {
         }
     }
 
-    /// Adds what does not fit into one line.
+    /// Adds details that do not fit into the title.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self

@@ -25,8 +25,8 @@ pub trait Plugin {
     /// The analysis.
     ///
     /// # Errors
-    /// Whatever keeps it from a result; the text ends up in the report. What
-    /// was emitted before stays.
+    /// Anything that prevents a result; the report shows the text. What was emitted before
+    /// stays.
     fn run(run: &mut Run, options: Self::Options) -> Result<()>;
 }
 
@@ -112,23 +112,23 @@ pub trait Parts: Plugin {
     /// [`testing::merge`](crate::testing::merge) finds it.
     const MERGE_INPUTS: &'static [Input];
 
-    /// Reads the inputs, [`Plugin::INPUTS`] with the rows of one rank, and emits tables that only
-    /// `merge` reads: no findings, no charts. It emits all of them, with the same columns, also
-    /// where there are no rows. Several ranks may be worked on at once, on a thread each.
+    /// Reads [`Plugin::INPUTS`] with the rows of one rank, and emits tables that only `merge` reads:
+    /// no findings, no charts. It emits all of them with the same columns, even without rows.
+    /// Several ranks may run at once, each on its own thread.
     ///
     /// # Errors
-    /// Whatever keeps it from a result; the rank is then left out, and the report says so.
+    /// Anything that prevents a result; the rank is then left out, and the report says so.
     fn part(run: &mut Run, options: Self::Options) -> Result<()>;
 
     /// Merges parts: into what [`Plugin::run`] emits if [`Run::is_final`], else into the tables of
     /// one part.
     ///
     /// # Errors
-    /// Whatever keeps it from a result; the text ends up in the report.
+    /// Anything that prevents a result; the report shows the text.
     fn merge(run: &mut Run, options: Self::Options) -> Result<()>;
 }
 
-/// One table a plugin wants.
+/// One table that a plugin reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     name: &'static str,
@@ -148,8 +148,8 @@ impl Input {
         }
     }
 
-    /// The plugin works without it: where the table does not exist, it reads
-    /// as one without rows ([`Table::is_missing`](crate::Table::is_missing)).
+    /// The plugin works without it: a missing table reads as one without rows
+    /// ([`Table::is_missing`](crate::Table::is_missing)).
     pub const fn optional(mut self) -> Self {
         self.flags |= abi::INPUT_OPTIONAL;
         self
@@ -176,7 +176,7 @@ impl Input {
         self.flags & abi::INPUT_OPTIONAL != 0
     }
 
-    /// Returns whether it asks the baseline run.
+    /// Returns whether it reads the baseline run.
     pub const fn is_baseline(&self) -> bool {
         self.flags & abi::INPUT_BASELINE != 0
     }

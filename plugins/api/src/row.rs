@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::table::Table;
 
 /// A field of a [`table_row!`](crate::table_row) struct: an `i64`, `u64`, `f64`, `bool` or `&str`, or an `Option` of
-/// one where the column may hold null.
+/// one if the column may have nulls.
 pub trait Cell<'a>: Sized {
     /// Type of its column.
     const TYPE: ColumnType;

@@ -58,11 +58,11 @@ impl Run {
         Ok(table.with_name(name))
     }
 
-    /// An input batch by batch, as the host lends it: for rows that are looked at once.
-    /// An input can be read once.
+    /// An input batch by batch, as the host lends it, for a single pass. An input can be read
+    /// only once.
     ///
     /// # Errors
-    /// As for [`table`](Self::table); what is wrong with a batch shows when it is asked for.
+    /// As for [`table`](Self::table). Errors of a batch are returned when it is read.
     pub fn batches(&mut self, name: &str) -> Result<Batches> {
         let (input, stream) = self.input(name)?;
         // SAFETY: as in `table`.
@@ -136,8 +136,8 @@ impl Run {
         accepted(status, || format!("chart \"{}\"", chart.title))
     }
 
-    /// Returns whether the user wants to stop. Ask it in long loops, every so many
-    /// thousand rows, and return [`Error::Cancelled`].
+    /// Returns whether the user cancelled. Check it in long loops, every few thousand rows, and
+    /// return [`Error::Cancelled`].
     pub fn cancelled(&self) -> bool {
         // SAFETY: called on the thread of the run with the host's own argument.
         self.host
@@ -145,7 +145,7 @@ impl Run {
             .is_some_and(|cancelled| unsafe { cancelled(self.host.host) } != 0)
     }
 
-    /// [`cancelled`](Self::cancelled) as an error, for `?`.
+    /// Like [`cancelled`](Self::cancelled), as an error for `?`.
     ///
     /// # Errors
     /// [`Error::Cancelled`].
@@ -157,9 +157,9 @@ impl Run {
         }
     }
 
-    /// Returns whether what [`Parts::merge`](crate::Parts::merge) emits is the section of the report;
-    /// else it is merged once more. False in [`Plugin::run`](crate::Plugin::run) and
-    /// [`Parts::part`](crate::Parts::part), where it says nothing.
+    /// Returns whether [`Parts::merge`](crate::Parts::merge) must emit the section of the report.
+    /// Otherwise its tables are merged again. Always false in [`Plugin::run`](crate::Plugin::run)
+    /// and [`Parts::part`](crate::Parts::part).
     pub fn is_final(&self) -> bool {
         self.host.is_final != 0
     }

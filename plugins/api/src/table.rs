@@ -109,8 +109,8 @@ impl Table {
         self.rows == 0
     }
 
-    /// Returns whether this is an optional input whose table does not exist. It has no
-    /// rows, and every column asked for is there, empty.
+    /// Returns whether this is an optional input whose table does not exist. It has no rows, and
+    /// every column is empty.
     pub fn is_missing(&self) -> bool {
         self.missing
     }

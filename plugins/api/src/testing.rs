@@ -68,10 +68,10 @@ pub fn run<P: Plugin>(
     unsafe { Host::default().run(export::call::<P>, &declared(P::INPUTS), inputs, options) }
 }
 
-/// As [`run`], by a user who wants to stop at once.
+/// Runs a plugin like [`run`], cancelled from the start.
 ///
 /// # Errors
-/// As [`run`]; [`Error::Cancelled`](crate::Error::Cancelled) from a plugin that asks.
+/// As [`run`]; [`Error::Cancelled`](crate::Error::Cancelled) if the plugin checks for it.
 pub fn run_cancelled<P: Plugin>(
     inputs: impl IntoIterator<Item = TableBuilder>,
     options: &str,
@@ -80,7 +80,7 @@ pub fn run_cancelled<P: Plugin>(
     unsafe { Host::cancelled().run(export::call::<P>, &declared(P::INPUTS), inputs, options) }
 }
 
-/// The part of one rank, as [`run`].
+/// Makes the part of one rank; arguments as for [`run`].
 ///
 /// # Errors
 /// As [`run`].
@@ -92,11 +92,11 @@ pub fn part<P: Parts>(
     unsafe { Host::default().run(export::part::<P>, &declared(P::INPUTS), inputs, options) }
 }
 
-/// Holds parts against the whole, in several groupings: merged at once, and after the first or the last `cut`
-/// of them were merged on their own. `others` makes the further inputs of [`Parts::MERGE_INPUTS`].
+/// Compares merged parts with the whole, in several groupings: merged at once, and after the first or the last `cut`
+/// of them were merged separately. `others` makes the further inputs of [`Parts::MERGE_INPUTS`].
 ///
 /// # Errors
-/// A merging fails, or gives something else than [`Plugin::run`] gave over all rows; the text says which.
+/// A merge fails, or differs from [`Plugin::run`] over all rows; the text says which.
 pub fn check_parts<P: Parts>(
     parts: &[Output],
     cut: usize,
@@ -127,10 +127,10 @@ pub fn check_parts<P: Parts>(
     Ok(())
 }
 
-/// Merges parts, as [`run`]; if `is_final`, into what [`Plugin::run`] emits.
+/// Merges parts; if `is_final`, into what [`Plugin::run`] emits. Other arguments as for [`run`].
 ///
-/// An input of [`Parts::MERGE_INPUTS`] gets the rows of the tables of its own name, of one part
-/// after the other; `others` are its further inputs.
+/// An input of [`Parts::MERGE_INPUTS`] gets the rows of the parts' tables with its name, in order;
+/// `others` are further inputs.
 ///
 /// # Errors
 /// As [`run`]; parts whose tables differ in their columns.

@@ -92,8 +92,8 @@ impl<C: IntoText> FromIterator<C> for TextColumn {
     }
 }
 
-/// Values that can stand in a text column: `&str`, `String`, `Cow<str>`, a reference
-/// to one, or an `Option` of one.
+/// Values of a text column: `&str`, `String`, `Cow<str>`, a reference to one, or an `Option`
+/// of one.
 pub trait IntoText {
     /// The text, or `None` for null.
     fn as_text(&self) -> Option<&str>;

@@ -84,11 +84,14 @@ pub fn finding(one: &Bottleneck) -> Finding {
         Severity::Low => Level::Info,
         Severity::Medium | Severity::High | Severity::Critical => Level::Warning,
     };
+    let assumption = match one.assumption.strip_prefix("none: ") {
+        Some(reason) => capital(reason),
+        None => format!("Assumes: {}", one.assumption),
+    };
     Finding::new(one.class.name(), level, &one.sentence)
         .detail(format!(
-            "{}. Assumes: {}. Confidence {}: {}.",
+            "{}. {assumption}. Confidence {}: {}.",
             capital(&one.considered),
-            one.assumption,
             one.confidence.0.name(),
             one.confidence.1
         ))

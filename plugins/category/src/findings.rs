@@ -71,20 +71,14 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
 }
 
 fn left_out(left: &LeftOut, mut out: Vec<Finding>) -> Vec<Finding> {
-    let rows = left.bound + left.invalid + left.impossible;
+    let rows = left.rows();
     if rows > 0 {
         let title = counted(
             rows,
             "row is left out of all times",
             "rows are left out of all times",
         );
-        let detail = format!(
-            "{}, whose times are only upper bounds of the work; {} marked not valid; {} with an impossible duration",
-            counted(left.bound, "bound row", "bound rows"),
-            counted(left.invalid, "kernel", "kernels"),
-            counted(left.impossible, "row", "rows")
-        );
-        out.push(Finding::new("left_out", Severity::Info, title).detail(detail).evidence(
+        out.push(Finding::new("left_out", Severity::Info, title).detail(left.reasons()).evidence(
             "SELECT lane_kind, kind, name, bound_calls FROM category.by_brick WHERE bound_calls > 0 \
              ORDER BY bound_calls DESC, name",
         ));

@@ -248,7 +248,7 @@ fn lane_kind(name: &str) -> Result<LaneKind> {
     let mut kinds = LaneKind::ALL.into_iter();
     kinds
         .find(|kind| kind.name() == name)
-        .ok_or_else(|| Error::bad_input(format!("`{name}` is no kind of lane: host or device")))
+        .ok_or_else(|| Error::bad_input(format!("`{name}` is not a kind of lane: host or device")))
 }
 
 fn lane_key(row: &LaneRow<'_>) -> Result<LaneKey> {
@@ -261,7 +261,7 @@ fn lane_key(row: &LaneRow<'_>) -> Result<LaneKey> {
         "rank" => Ok(LaneKey::ThreadOfRank(place()?)),
         "stream" => Ok(LaneKey::Stream(place()?, row.stream)),
         other => Err(Error::bad_input(format!(
-            "`{other}` is no lane: thread, rank or stream"
+            "`{other}` is not a lane: thread, rank or stream"
         ))),
     }
 }

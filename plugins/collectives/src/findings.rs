@@ -121,7 +121,7 @@ fn clock_steps(loaded: &Loaded, job: &Job) -> Option<Finding> {
     );
     Some(
         Finding::new("clock_step", Severity::Warning, title)
-            .detail("from there on its times against other ranks jump; here they are compared as if the clock had not been set")
+            .detail("from then on, times of these ranks jump against those of the others; this report removes the jump")
             .suggestion("let clocks be slewed, not set, while a job runs (`chronyd` with `makestep` off)"),
     )
 }
@@ -146,13 +146,13 @@ fn not_told(job: &Job, totals: &Totals) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "for {} of {} it is not known which rank arrived last",
+        "the rank that arrived last is not known for {} of {}",
         totals.not_told,
         counted(all, "collective", "collectives")
     );
     Some(
         Finding::new("not_told", Severity::Info, title)
-            .detail("ranks arrived closer together than their clocks can be compared, a rank is not recorded, or the operation makes no rank wait")
+            .detail("ranks arrived closer together than their clocks are known, a rank is not recorded, or the operation does not make ranks wait")
             .evidence("SELECT * FROM collectives.instances WHERE last_rank IS NULL"),
     )
 }
@@ -161,9 +161,9 @@ fn unmatched(job: &Job) -> Option<Finding> {
     let (_, first) = job.matched.unmatched.first()?;
     let count = job.matched.unmatched.len();
     let title = format!(
-        "{} {} to no collective of several recorded ranks",
-        counted(count, "part of a rank", "parts of ranks"),
-        agreeing(count, "belongs", "belong")
+        "{} {} no counterpart on another recorded rank",
+        counted(count, "collective call", "collective calls"),
+        agreeing(count, "has", "have")
     );
     Some(
         Finding::new("unmatched", Severity::Info, title)

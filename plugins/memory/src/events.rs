@@ -87,6 +87,9 @@ struct Packed {
     count: u32,
 }
 
+/// Tag of memory without one.
+pub const NO_TAG: &str = "no tag";
+
 const HAS_SPAN: u32 = 1 << 31;
 const HAS_ADDRESS: u32 = 1 << 30;
 
@@ -357,6 +360,6 @@ impl Events {
     }
 
     pub fn tag_name(&self, tag: usize) -> &str {
-        self.tags[tag].as_deref().unwrap_or("no tag")
+        self.tags[tag].as_deref().unwrap_or(NO_TAG)
     }
 }

@@ -7,7 +7,7 @@ use trueno_plugin::{Finding, Severity, counted};
 
 use crate::Options;
 use crate::churn::Churn;
-use crate::events::Events;
+use crate::events::{Events, NO_TAG};
 use crate::initial_live::TAG;
 use crate::ledger::Suspect;
 use crate::pools::Pool;
@@ -97,11 +97,14 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
         Some(_) => "at the peak",
         None => "at the peak since the recording began",
     };
+    let owner = match events.tag_name(*tag) {
+        NO_TAG => "untagged",
+        name => name,
+    };
     let mut title = format!(
-        "{place}: {} live {since}, {} of them {}",
+        "{place}: {} live {since}, {} of it {owner}",
         bytes(peak.bytes as f64),
-        bytes(*most as f64),
-        events.tag_name(*tag)
+        bytes(*most as f64)
     );
     let before = peak.ledger.by_tag().get(&events.initial_tag);
     if let Some(before) = before.filter(|live| **live > 0 && *tag != events.initial_tag) {
@@ -169,7 +172,7 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "{place}: {} of {} of addresses used until the peak held nothing then, the largest piece {}",
+        "{place}: at the peak, {} of the {} of addresses used so far were free, in pieces of at most {}",
         bytes(found.free() as f64),
         bytes(found.footprint as f64),
         bytes(found.largest_free as f64)
@@ -271,10 +274,10 @@ fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
     };
     let row = churn.iter().find(often)?;
     let title = format!(
-        "{place}: {} allocates {:.1} times and {} per call",
+        "{place}: {} allocates {} per call, {:.1} times",
         row.name,
-        row.per_call(number(row.taken.0))?,
-        bytes(row.per_call(row.taken.1 as f64)?)
+        bytes(row.per_call(row.taken.1 as f64)?),
+        row.per_call(number(row.taken.0))?
     );
     Some(
         Finding::new("churn", Severity::Info, title)

@@ -317,7 +317,7 @@ fn holes_at_the_peak_are_fragmentation() {
     let finding = output.finding("fragmentation").unwrap();
     assert_eq!(
         finding.title,
-        "host: 500 B of 3.00 kB of addresses used until the peak held nothing then, the largest piece 100 B"
+        "host: at the peak, 500 B of the 3.00 kB of addresses used so far were free, in pieces of at most 100 B"
     );
     // The allocator may have returned it, so the advice is for the case that it did not.
     let suggestion = finding.suggestion.as_deref().unwrap();

@@ -99,7 +99,7 @@ fn finding(sums: &Sums, classes: &[ClassRow<'_>]) -> Option<Finding> {
     let own_ns = first.own_device_ns.filter(|ns| *ns > 0)?;
     let share = |ns: i64| ns as f64 / sums.device_ns as f64;
     let title = format!(
-        "own kernels of {} take {} of the device time, the most of {} classes of modules",
+        "{} takes {} of the device time in its own kernels, the most of {} module classes",
         first.class,
         percent(share(own_ns)),
         classes.len()
@@ -108,7 +108,7 @@ fn finding(sums: &Sums, classes: &[ClassRow<'_>]) -> Option<Finding> {
         .evidence("SELECT * FROM modules.classes");
     if sums.outside_ns > 0 {
         finding = finding.detail(format!(
-            "{} of the device time is in no module, such as the backward pass and the optimizer",
+            "{} of the device time belongs to no module, such as that of the backward pass and the optimizer",
             percent(share(sums.outside_ns))
         ));
     }

@@ -89,7 +89,9 @@ fn kernels_count_for_the_innermost_module_and_those_around_it() {
     );
     let finding = output.finding("largest_module_class").unwrap();
     assert!(
-        finding.title.starts_with("own kernels of Linear take 50 %"),
+        finding
+            .title
+            .starts_with("Linear takes 50 % of the device time in its own kernels"),
         "{}",
         finding.title
     );

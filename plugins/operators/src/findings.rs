@@ -142,7 +142,7 @@ fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
     let above: Vec<&Row> = rows.iter().filter(is_above).collect();
     let first = above.first()?;
     let title = format!(
-        "{} faster than the roof allows, first {}",
+        "{} faster than the roof allows, the first is {}",
         counted(above.len(), "shape is", "shapes are"),
         first.name
     );

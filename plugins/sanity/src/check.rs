@@ -26,6 +26,8 @@ impl Verdict {
 pub struct Spec {
     /// Name of the check, and code of its finding.
     pub name: &'static str,
+    /// What a failed check found, as the start of the finding's title.
+    pub fault: &'static str,
     pub expected: &'static str,
     pub severity: Severity,
     pub suggestion: &'static str,
@@ -97,11 +99,14 @@ impl Check {
             return None;
         }
         let found = self.found.as_deref().unwrap_or("nothing");
-        let title = format!(
-            "{}: found {found}, expected {}",
-            self.spec.name.replace('_', " "),
-            self.spec.expected
-        );
+        let Spec {
+            fault, expected, ..
+        } = self.spec;
+        let title = if expected.starts_with("0 ") {
+            format!("{fault}: {found}")
+        } else {
+            format!("{fault}: {found} (expected: {expected})")
+        };
         let finding = Finding::new(self.spec.name, self.spec.severity, title)
             .detail(self.detail.clone())
             .suggestion(self.spec.suggestion);

@@ -13,36 +13,42 @@ const MIN_OWN_NS: f64 = 100e6;
 
 const ENDED: Spec = Spec {
     name: "ended_cleanly",
+    fault: "the run did not end cleanly",
     expected: "finished",
     severity: Severity::Error,
     suggestion: "call Recorder::finish before the program ends, so that the end of the run is recorded",
 };
 const DROPPED: Spec = Spec {
     name: "nothing_dropped",
+    fault: "dropped events",
     expected: "0 dropped events",
     severity: Severity::Error,
     suggestion: "raise Builder::growth_bytes or Builder::ring_records, or record with Overflow::Block",
 };
 const READ: Spec = Spec {
     name: "all_rows_read",
+    fault: "rows that cannot be read",
     expected: "0 rows lost",
     severity: Severity::Error,
     suggestion: "the damaged segments are listed under problems; record again, or read the figures without them",
 };
 const COVERAGE: Spec = Spec {
     name: "coverage",
+    fault: "coverage of the wall by recorded work",
     expected: "above 0, at most 1",
     severity: Severity::Error,
     suggestion: "record bricks, functions or kernels around the work; a value above 1 means times outside the run",
 };
 const TOGETHER: Spec = Spec {
     name: "one_timeline",
+    fault: "holes without recorded work",
     expected: "holes of at least 10 minutes take less than 99 % of wall",
     severity: Severity::Error,
     suggestion: "some times probably come from another clock or recording, so shares of the wall are meaningless; look at one group of rows with --from and --to",
 };
 const COST: Spec = Spec {
     name: "recorder_cost",
+    fault: "cost of recording",
     expected: "at most 5 % of wall",
     severity: Severity::Warning,
     suggestion: "record fewer levels (Builder::without_table(\"tiles\")), or longer bricks",

@@ -13,6 +13,7 @@ use crate::tallies::Marked;
 
 const DECODE: Spec = Spec {
     name: "decode_calls",
+    fault: "call counts that differ between iterations or layers",
     expected: "equally often in each iteration and layer",
     severity: Severity::Warning,
     suggestion: "a replayed graph or a switch hides bricks in some iterations: their times and rates there are too low",

@@ -12,30 +12,35 @@ const MAX_DEVIATION: f64 = 500e-6;
 
 const LAUNCH: Spec = Spec {
     name: "kernels_after_launch",
+    fault: "kernels that begin before their launch",
     expected: "0 kernels before their launch",
     severity: Severity::Error,
     suggestion: "launch delays are wrong by up to that difference of the clocks of host and device",
 };
 const VALID: Spec = Spec {
     name: "valid_kernels",
+    fault: "kernels without valid times",
     expected: "0 invalid kernels",
     severity: Severity::Warning,
     suggestion: "their times are left out everywhere; column reason says why",
 };
 const BOUND: Spec = Spec {
     name: "bound_rows",
+    fault: "rows that only bound their work",
     expected: "0 rows that only bound their work",
     severity: Severity::Warning,
     suggestion: "record with a device clock, or synchronise around the work; bound rows are counted, never added up",
 };
 const GRAPH: Spec = Spec {
     name: "graph_replay",
+    fault: "replayed kernels under no brick",
     expected: "every replayed kernel under a brick",
     severity: Severity::Warning,
     suggestion: "a replayed graph hides the bricks it was captured from; profile with eager launches to see them",
 };
 const GRAPHS: Spec = Spec {
     name: "graphs_with_work",
+    fault: "graph launches without any kernel",
     expected: "kernels of every launched graph",
     severity: Severity::Error,
     suggestion: "idle time is not known where launched work is missing: record kernels of graphs one by one (nsys \
@@ -43,12 +48,14 @@ const GRAPHS: Spec = Spec {
 };
 const CLOCK: Spec = Spec {
     name: "clock_rate",
+    fault: "deviation of the clock rate",
     expected: "within 500 ppm of the median",
     severity: Severity::Error,
     suggestion: "the clock stepped or changed its rate (suspended machine, live migration): durations across it are wrong",
 };
 const TENSORS: Spec = Spec {
     name: "tensors_without_nan",
+    fault: "checksums with NaN",
     expected: "0 tensors with NaN",
     severity: Severity::Warning,
     suggestion: "start with the earliest of them",

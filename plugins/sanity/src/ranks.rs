@@ -7,6 +7,7 @@ use crate::facts::Facts;
 
 const RANKS: Spec = Spec {
     name: "all_ranks",
+    fault: "the job is not complete",
     expected: "every rank, on one timeline",
     severity: Severity::Warning,
     suggestion: "comparisons between ranks are not reliable; the problems of the report name the ranks and why",

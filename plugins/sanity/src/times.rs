@@ -7,9 +7,15 @@ use crate::facts::Facts;
 use crate::rows::TABLES;
 use crate::tallies::{Counts, Marked, Nesting, Tallies};
 
-const fn error(name: &'static str, expected: &'static str, suggestion: &'static str) -> Spec {
+const fn error(
+    name: &'static str,
+    fault: &'static str,
+    expected: &'static str,
+    suggestion: &'static str,
+) -> Spec {
     Spec {
         name,
+        fault,
         expected,
         severity: Severity::Error,
         suggestion,
@@ -18,31 +24,37 @@ const fn error(name: &'static str, expected: &'static str, suggestion: &'static 
 
 const DURATIONS: Spec = error(
     "durations",
+    "rows with impossible durations",
     "0 negative durations",
     "a clock ran backwards or an importer mixed two; such rows are left out of all sums",
 );
 const WINDOW: Spec = error(
     "inside_the_run",
+    "rows outside the run",
     "0 rows outside",
     "times lie before the start or after the end of the run: look at the clock and at rows of other processes",
 );
 const UNIQUE: Spec = error(
     "unique_ids",
+    "ids used more than once",
     "0 ids twice",
     "two rows share an id: edges and parents may point at the wrong one",
 );
 const PARENTS: Spec = error(
     "parents_exist",
+    "rows whose parent does not exist",
     "0 missing parents",
     "the enclosing rows were still open when the recording ended (let guards go out of scope before Recorder::finish), were dropped, or were never recorded",
 );
 const NESTING: Spec = error(
     "nesting",
+    "rows that extend beyond their parent",
     "0 rows outside their parents",
     "rows extend beyond their parent: self times are still exact, but the tree does not show what ran",
 );
 const EDGES: Spec = error(
     "edges_exist",
+    "dependencies on rows that do not exist",
     "0 edges to missing rows",
     "dependencies name rows that are not in the run",
 );

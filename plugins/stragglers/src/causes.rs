@@ -112,7 +112,7 @@ fn recording(job: &Job, of: &Incomplete) -> Cause {
             of.rank
         ),
         fix: String::new(),
-        suggestion: "see why that rank recorded less: a crash, a profiler that was stopped, a full disk",
+        suggestion: "find out why that rank recorded less: a crash, a profiler that was stopped, a full disk",
     }
 }
 
@@ -281,7 +281,7 @@ fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
             "delays",
             "delays before operations".to_owned(),
             "operations begin later than what they depend on allows, on all ranks".to_owned(),
-            "beginning at once".to_owned(),
+            "starting each operation as soon as it can".to_owned(),
             "see what the hosts do between operations: launches, input, synchronisation",
         )),
         Scope::Delays

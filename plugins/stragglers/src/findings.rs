@@ -104,7 +104,7 @@ fn pipeline(job: &Job, what_if: &WhatIf) -> Option<Finding> {
                 percent(formula)
             ))
             .suggestion(format!(
-                "twice as many micro batches of half the size: {}",
+                "with twice as many micro batches of half the size it would be {}",
                 percent(doubled)
             ));
     }

@@ -2,7 +2,7 @@
 //!
 //! One call that is most of the run; a finding of `bottleneck` that would save at least `MIN_GAIN` of the wall; what held launched
 //! work; else the largest part of the time of devices that are busy, or of the critical path where they are not; without devices
-//! what was not recorded, if that is most of the path, or the largest part of the threads' time.
+//! unrecorded time, if that is most of the path, or the largest part of the threads' time.
 
 use trueno_analysis::vendors::is_communication;
 use trueno_analysis::wording::percent;
@@ -203,19 +203,17 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         // The names of kernels say more than that most have no category.
         let first = computing.clone().next();
         let has_none = first.is_none_or(|row| is_none(&row.0));
-        let parts = if has_none && !facts.kernels.is_empty() {
+        let is_nameless = has_none && facts.kernels.is_empty();
+        let rows: Vec<_> = if has_none && !is_nameless {
             let kernels = facts.kernels.iter();
             let computing = kernels.filter(|of| !is_communication(&of.name));
-            let rows = computing.map(|of| (of.name.clone(), of.dur_ns));
-            parts(&rows.collect::<Vec<_>>(), "it")
+            computing.map(|of| (of.name.clone(), of.dur_ns)).collect()
         } else {
-            parts(&computing.cloned().collect::<Vec<_>>(), "it")
+            computing.cloned().collect()
         };
-        // What most of it is has no name.
-        let is_nameless = parts.starts_with("outside bricks") || parts.starts_with("uncategorised");
         let text = match facts.job {
             Some(_) if is_nameless => "computation".to_owned(),
-            _ => format!("computation: {parts}"),
+            _ => format!("computation: {}", computed(&rows)),
         };
         limit("computation", most, text)
     } else if communication == most {
@@ -231,13 +229,14 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         let work = facts.path_work.iter().filter(|row| !is_kernel(&row.0));
         let all: f64 = work.clone().map(|row| row.1).sum();
         let work = work.filter(|row| row.1 >= MIN_PART).take(PARTS);
-        let work: Vec<String> = work
+        let work: Vec<(String, String)> = work
             .map(|(name, share)| {
-                if facts.is_iteration(name) {
-                    format!("outside operators {}", percent(*share))
+                let place = if facts.is_iteration(name) {
+                    "outside operators".to_owned()
                 } else {
-                    format!("{} {}", short(name), percent(*share))
-                }
+                    format!("in {}", short(name))
+                };
+                (percent(*share), place)
             })
             .collect();
         let text = if work.is_empty() {
@@ -246,16 +245,18 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
                     "the host: {} of the wall in many small pieces",
                     percent(path.host)
                 ),
-                None => "work of the host, while devices wait".to_owned(),
+                None => "host work while devices wait".to_owned(),
             }
         } else {
             match work.as_slice() {
-                [_, _, ..] => format!(
-                    "the host: {} of the wall, most in {}",
-                    percent(all),
-                    work.join(", ")
-                ),
-                work => format!("the host: {} of the wall", work.join(", ")),
+                [(share, place)] => format!("the host: {share} of the wall {place}"),
+                parts => {
+                    let parts = parts
+                        .iter()
+                        .map(|(share, place)| format!(", {share} {place}"));
+                    let parts: String = parts.collect();
+                    format!("the host: {} of the wall{parts}", percent(all))
+                }
             }
         };
         limit("host", most, text)
@@ -269,7 +270,7 @@ fn of_held(facts: &Facts) -> Option<Limit> {
         by: "not recorded".to_owned(),
         share: Some(facts.path_held),
         detail: format!(
-            "something not recorded that delayed launched device work for {} of the wall",
+            "an unrecorded cause that delayed launched device work for {} of the wall",
             percent(facts.path_held)
         ),
     })
@@ -282,7 +283,7 @@ fn of_waits(facts: &Facts) -> Option<Limit> {
         by: "waits".to_owned(),
         share: Some(path.waits),
         detail: format!(
-            "waits of the host, for what is not recorded: {} of the wall",
+            "host waits without a recorded cause: {} of the wall",
             percent(path.waits)
         ),
     })
@@ -303,12 +304,12 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
         let computes = trueno_analysis::share(own_ns.max(0), rest_ns).unwrap_or(0.0);
         let rest = sentence::time(rest_ns as f64);
         format!(
-            "; without it {} of {rest} is computation",
+            "; of the other {rest}, {} is computation",
             percent(computes)
         )
     });
     let why = if one.is_communication {
-        " (ranks that come late, or a start)"
+        " (late ranks, or start-up)"
     } else {
         ""
     };
@@ -316,7 +317,7 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
         by: ONE_CALL.to_owned(),
         share: Some(share),
         detail: format!(
-            "one call of {} of {}, which takes {}, {} of the wall{why}{}",
+            "one of {} calls of {}: it takes {}, {} of the wall{why}{}",
             one.calls,
             short(&one.name),
             sentence::time(one.dur_ns as f64),
@@ -336,7 +337,7 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     Some(Limit {
         by: "not recorded".to_owned(),
         share: Some(gap),
-        detail: format!("what was not recorded: {} of the wall", percent(gap)),
+        detail: format!("unrecorded time: {} of the wall", percent(gap)),
     })
 }
 
@@ -380,25 +381,27 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     let (first, ns) = host.categories.first()?;
     let computes =
         |name: &str| !["communication", "data loading", "memory", "waiting"].contains(&name);
-    const RECORDED: &str = "what was recorded";
     let (by, detail) = match first.as_str() {
-        name if is_none(name) => (
-            "host",
-            format!("the host: {}", parts(&host.bricks, RECORDED)),
-        ),
+        name if is_none(name) => ("host", format!("the host: {}", recorded(&host.bricks))),
         other if !computes(other) => {
-            let parts = parts(&host.categories, RECORDED);
-            let detail = match parts.strip_prefix(other) {
-                _ if other == "memory" => format!("copies and allocation: {parts}"),
-                Some(rest) => format!("{other}:{rest}"),
-                None => parts,
+            let what = match other {
+                "memory" => "copies and allocation",
+                other => other,
             };
-            (other, detail)
+            let mut shares = largest(&host.categories).into_iter();
+            let first = match shares.next() {
+                Some((_, share)) => format!("{share} of recorded time"),
+                None => SMALL_PIECES.to_owned(),
+            };
+            let others: String = shares
+                .map(|(name, share)| format!(", {share} {name}"))
+                .collect();
+            (other, format!("{what}: {first}{others}"))
         }
         _ => {
             let of_work = host.categories.iter().filter(|row| computes(&row.0));
-            let parts = parts(&of_work.cloned().collect::<Vec<_>>(), "it");
-            ("computation", format!("computation: {parts}"))
+            let rows: Vec<_> = of_work.cloned().collect();
+            ("computation", format!("computation: {}", computed(&rows)))
         }
     };
     Some(Limit {
@@ -446,15 +449,42 @@ fn whole(of: &str) -> &str {
     }
 }
 
-/// Shares of the sum, which `whole` names, as text: `GEMM 50 % of it, Norm 20 %`.
-fn parts(rows: &[(String, i64)], whole: &str) -> String {
+/// The largest rows, with their shares of the sum of all.
+fn largest(rows: &[(String, i64)]) -> Vec<(String, String)> {
     let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
-    let mut named = rows.iter().filter(|row| share(row.1) >= MIN_PART);
-    let Some(first) = named.next() else {
-        return "many small pieces".to_owned();
-    };
-    let text = |row: &(String, i64)| format!("{} {}", short(&row.0), percent(share(row.1)));
-    let others = named.take(PARTS - 1).map(|row| format!(", {}", text(row)));
-    format!("{} of {whole}{}", text(first), others.collect::<String>())
+    let named = rows.iter().filter(|row| share(row.1) >= MIN_PART);
+    named
+        .take(PARTS)
+        .map(|row| (short(&row.0), percent(share(row.1))))
+        .collect()
+}
+
+const SMALL_PIECES: &str = "many small pieces";
+
+/// Shares of computing time: `50 % GEMM, 20 % Norm`.
+fn computed(rows: &[(String, i64)]) -> String {
+    let rows = largest(rows).into_iter();
+    let parts: Vec<String> = rows
+        .map(|(name, share)| format!("{share} {name}"))
+        .collect();
+    if parts.is_empty() {
+        return SMALL_PIECES.to_owned();
+    }
+    parts.join(", ")
+}
+
+/// Shares of recorded time: `67 % of recorded time in a, 33 % in b`.
+fn recorded(rows: &[(String, i64)]) -> String {
+    let rows = largest(rows).into_iter().enumerate();
+    let parts: Vec<String> = rows
+        .map(|(at, (name, share))| match at {
+            0 => format!("{share} of recorded time in {name}"),
+            _ => format!("{share} in {name}"),
+        })
+        .collect();
+    if parts.is_empty() {
+        return SMALL_PIECES.to_owned();
+    }
+    parts.join(", ")
 }

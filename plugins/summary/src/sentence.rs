@@ -76,7 +76,7 @@ fn flight(facts: &Facts) -> String {
         [first] => first.clone(),
         [first, others @ ..] => {
             let more = wording::many(others.len() as u64, "other");
-            format!("{first}; {more} did not either")
+            format!("{first}; {more} did not complete")
         }
     }
 }
@@ -286,13 +286,13 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
     if let Some(graphs) = &facts.empty_graphs {
         text = text.replacen("GPU ", "GPU at least ", 1);
         notes.push(format!(
-            "how long it idled is not known: {graphs} launches of graphs have no kernel"
+            "idle time not known: {graphs} graph launches have no kernel"
         ));
     }
     notes.extend(
         facts
             .any_busy
-            .map(|share| format!("one or the other {}", percent(share))),
+            .map(|share| format!("at least one {}", percent(share))),
     );
     if shares.is_idle_around {
         let spans = facts.devices.iter().map(|row| row.span_ns);
@@ -301,7 +301,7 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         let busy = busy.fold(0, i64::saturating_add);
         let share = trueno_analysis::share(busy, spans).map(percent);
         let share = share.filter(|share| *share != percent(shares.busy()));
-        notes.extend(share.map(|share| format!("{share} from its first to its last work")));
+        notes.extend(share.map(|share| format!("{share} from first to last work")));
     }
     let exposed = [
         (

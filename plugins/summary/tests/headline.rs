@@ -280,7 +280,7 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
     inputs.extend(sampled(950, None));
     let told = sentence(&summary(inputs));
     assert!(
-        told.contains("what was not recorded: 80 % of the wall · app::leaf ran in 40 % of 1,000 samples (35 % to 45 %)"),
+        told.contains("unrecorded time: 80 % of the wall · app::leaf ran in 40 % of 1,000 samples (35 % to 45 %)"),
         "{told}"
     );
     // Work of the program's own is told before what samples say.
@@ -308,7 +308,7 @@ fn a_pause_of_the_recorder_is_no_gap_that_bounds_the_run() {
     };
     let told = with(0);
     assert!(
-        told.contains("what was not recorded: 80 %") && !told.contains("paused"),
+        told.contains("unrecorded time: 80 %") && !told.contains("paused"),
         "{told}"
     );
     let told = with(8 * MS);
@@ -419,7 +419,7 @@ fn most_of_the_time_is_no_limit_where_nobody_looked_for_bottlenecks() {
     let text = sentence(&not_judged);
     assert!(
         text.ends_with(
-            "most time in computation: FFN 75 % of it, Attention 25 %; what limits it was not determined"
+            "most time in computation: 75 % FFN, 25 % Attention; what limits it was not determined"
         ),
         "{text}"
     );
@@ -436,7 +436,7 @@ fn a_run_of_threads_names_its_categories_and_how_busy_they_were() {
     assert_eq!(
         sentence(&output),
         "step 2.00 ms (median of 5 steady, 500/s) · 2 threads 40 % busy · \
-         bound by computation: FFN 75 % of it, Attention 25 %"
+         bound by computation: 75 % FFN, 25 % Attention"
     );
 }
 
@@ -454,7 +454,7 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
     ]);
     assert_eq!(
         sentence(&output),
-        "wall 101 ms · GPU 98 % busy · bound by computation: GEMM 67 % of it, Norm 33 % · \
+        "wall 101 ms · GPU 98 % busy · bound by computation: 67 % GEMM, 33 % Norm · \
          largest single gain: gemm<float> in half the time saves at most 33.0 ms (33 %)"
     );
     let kernels = output.table("kernels");
@@ -572,8 +572,8 @@ fn only_findings_predict_beside_what_was_not_recorded() {
     ]);
     assert_eq!(
         sentence(&output),
-        "wall 100 ms · GPU 1 % busy (10 % from its first to its last work) · \
-         bound by what was not recorded: 80 % of the wall · best fix found: b saves at most 10.0 ms (10 %)"
+        "wall 100 ms · GPU 1 % busy (10 % from first to last work) · \
+         bound by unrecorded time: 80 % of the wall · best fix found: b saves at most 10.0 ms (10 %)"
     );
     let headline = output.table("headline");
     assert_eq!(headline.i64("gain_ns").unwrap().get(0), Some(10 * MS));
@@ -596,10 +596,8 @@ fn threads_of_which_little_was_recorded_are_bound_by_nothing_that_is_known() {
         ]);
         sentence(&output).to_owned()
     };
-    assert!(told(0.8).ends_with("bound by what was not recorded: 80 % of the wall"));
-    assert!(
-        told(0.2).ends_with("bound by waiting: 75 % of what was recorded, outside bricks 25 %")
-    );
+    assert!(told(0.8).ends_with("bound by unrecorded time: 80 % of the wall"));
+    assert!(told(0.2).ends_with("bound by waiting: 75 % of recorded time, 25 % outside bricks"));
 }
 
 /// A kernel that starts long after its launch, with no recorded work before it, does not make a run compute-bound.
@@ -625,7 +623,7 @@ fn work_that_something_unrecorded_held_bounds_nothing() {
     };
     assert!(
         told(0.9).contains(
-            "bound by something not recorded that delayed launched device work for 90 % of the wall"
+            "bound by an unrecorded cause that delayed launched device work for 90 % of the wall"
         ),
         "{}",
         told(0.9)
@@ -681,11 +679,11 @@ fn an_iteration_in_which_nothing_is_recorded_is_not_work() {
             iterations,
         ]))
     };
-    assert!(told(0.69).ends_with("bound by what was not recorded: 99 % of the wall"));
+    assert!(told(0.69).ends_with("bound by unrecorded time: 99 % of the wall"));
     let host = told(0.1);
     assert!(
         host.ends_with(
-            "bound by the host: 70 % of the wall, most in aten::empty 60 %, outside operators 10 %"
+            "bound by the host: 70 % of the wall, 60 % in aten::empty, 10 % outside operators"
         ),
         "{host}"
     );

@@ -51,13 +51,13 @@ pub fn findings(
                 "cut_off",
                 Severity::Info,
                 format!(
-                    "{} at an end of the recording {} less than half as long as the others, and {} not counted",
+                    "{} at the start or end of the recording {} less than half as long as the others, and {} not counted",
                     counted(left_out.cut, "iteration", "iterations"),
                     agreeing(left_out.cut, "is", "are"),
                     agreeing(left_out.cut, "is", "are")
                 ),
             )
-            .detail("the recording began or ended within it, or it had less to do: it says nothing of what a step takes")
+            .detail("the recording began or ended within it, or it had less to do, so it does not show how long a step takes")
             .evidence("SELECT id, thread, iteration, start_ns, dur_ns FROM bricks WHERE kind = 'iteration' ORDER BY thread, start_ns"),
         );
     }
@@ -126,9 +126,13 @@ fn state(result: &Result) -> Finding {
                 "steady_state",
                 Severity::Info,
                 format!(
-                    "{name}: warm-up of {first}, then a median of {} over {}",
+                    "{name}: median {} over {}, after {}",
                     ms(median),
-                    counted(n - first, "iteration", "iterations")
+                    counted(n - first, "steady iteration", "steady iterations"),
+                    match first {
+                        0 => "no warm-up".to_owned(),
+                        first => counted(first, "iteration of warm-up", "iterations of warm-up"),
+                    }
                 ),
             )
             .evidence(format!(
@@ -164,10 +168,12 @@ fn outliers(result: &Result) -> Option<Finding> {
                 "iteration" | "layer" => format!("time in the {kind} outside bricks"),
                 _ => name.clone(),
             };
-            format!(
-                ", {count} of them mainly because of {own} (+{})",
-                ms(*excess)
-            )
+            let which = match (slow.len(), *count) {
+                (1, _) => String::new(),
+                (all, count) if all == count => "all ".to_owned(),
+                (_, count) => format!("{count} of them "),
+            };
+            format!(", {which}mainly because of {own} (+{})", ms(*excess))
         }
         None => String::new(),
     };

@@ -180,7 +180,7 @@ fn warm_up_ends_where_iterations_are_as_the_later_ones() {
             .finding("steady_state")
             .unwrap()
             .title
-            .contains("warm-up of 3, then")
+            .contains("after 3 iterations of warm-up")
     );
 }
 

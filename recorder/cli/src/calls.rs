@@ -172,7 +172,7 @@ fn tell(counts: &Counts, output: &Output) {
     }
     if *foreign > 0 {
         say(&format!(
-            "warning: {foreign} calls of programs of 32 bits were not recorded"
+            "warning: {foreign} calls of 32-bit programs were not recorded"
         ));
     }
 }

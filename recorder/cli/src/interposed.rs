@@ -98,10 +98,13 @@ fn tell(counts: &Counts, options: &Options, window: &Window, output: &Output) {
         )
     });
     let recorded: Vec<String> = calls.into_iter().chain(samples).collect();
+    let programs = match counts.images {
+        1 => "1 program".to_owned(),
+        images => format!("{images} programs"),
+    };
     say(&format!(
-        "recorded {} in {} programs -> {}",
+        "recorded {} in {programs} -> {}",
         recorded.join(" and "),
-        counts.images,
         output.path().display()
     ));
     if counts.images == 0 && window.delay.is_some() {
@@ -121,9 +124,7 @@ fn tell(counts: &Counts, options: &Options, window: &Window, output: &Output) {
     }
     if options.mean_bytes > 0 && counts.allocations == 0 {
         // As `true` does; it is no fault of the recording.
-        say(
-            "no memory was allocated by `malloc` (that of an allocator of the program's own cannot be seen)",
-        );
+        say("no memory was allocated by `malloc` (a custom allocator cannot be seen)");
     }
     if !counts.others.is_empty() {
         let names = Vec::from_iter(counts.others.iter().map(String::as_str)).join(", ");

@@ -106,7 +106,7 @@ fn not_attached(error: Error, target: &Target, output: &Output) -> Result<u8, Fa
         Error::Forbidden { error, hint } => match target.process.refused_user(&error) {
             Some(reason) => reason,
             None => Failure::NotMeasurable(format!(
-                "processes cannot be sampled here, and nothing was recorded: {error} (hint: {hint})"
+                "processes cannot be sampled here; nothing was recorded: {error} (hint: {hint})"
             )),
         },
         error => Failure::NotStarted(error.to_string()),
@@ -212,7 +212,7 @@ fn tell(counts: &Counts, output: &Output) {
     }
     for path in replaced {
         say(&format!(
-            "{}: its functions have no names: the file on disk is another one than the program ran (hint: do not replace a program while it is recorded)",
+            "{}: its functions have no names: the file on disk is not the one that the program ran (hint: do not replace a program while it is recorded)",
             path.display()
         ));
     }

@@ -109,7 +109,7 @@ impl Target {
         };
         say(&format!("recording process {id} ({name}) from {from}{how}"));
         if self.process.is_stopped {
-            say("it is stopped, and stays so (hint: `kill -CONT` lets it go on)");
+            say("it is stopped, and stays so (hint: `kill -CONT` continues it)");
         }
     }
 

@@ -40,7 +40,7 @@ extern "C" fn ending() {
             session.note(
                 Severity::Warning,
                 "closing_took_too_long",
-                "devices or CUPTI did not come to an end within 10 s: the latest records may be missing",
+                "devices or CUPTI did not finish within 10 s: the latest records may be missing",
             );
         }
     });

@@ -70,7 +70,7 @@ pub enum Error {
     },
     #[error("process {process} cannot be sampled: {error}")]
     NotAttached { process: i32, error: io::Error },
-    #[error("programs cannot be sampled here, and nothing was started: {error} (hint: {hint})")]
+    #[error("programs cannot be sampled here; nothing was started: {error} (hint: {hint})")]
     Forbidden {
         error: io::Error,
         hint: &'static str,

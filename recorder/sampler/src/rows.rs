@@ -407,7 +407,7 @@ impl Rows {
         self.counts.replaced = self.replaced.iter().cloned().collect();
         for path in &self.replaced {
             let text = format!(
-                "{}: names of its functions are not known: the file on disk is another one than the program ran",
+                "{}: names of its functions are not known: the file on disk is not the one that the program ran",
                 Path::new(path).display()
             );
             self.run.run().problems.push(text);

@@ -46,9 +46,7 @@ pub(crate) fn find(name: &str, fields: [Field; 2]) -> Result<Tracepoint, String>
     let own = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     if own != Path::new(WHOLE_MACHINE) {
         // The kernel tells numbers of the whole machine, which are other threads here.
-        return Err(
-            "this container has process numbers of its own (hint: `--pid=host`)".to_owned(),
-        );
+        return Err("this container has its own PID namespace (hint: `--pid=host`)".to_owned());
     }
     let mut reason = String::new();
     for folder in FOLDERS {
@@ -69,7 +67,7 @@ pub(crate) fn find(name: &str, fields: [Field; 2]) -> Result<Tracepoint, String>
 fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => {
-            "the kernel's tracepoints are not there (hint: `mount -t tracefs tracefs /sys/kernel/tracing`, \
+            "the kernel's tracepoints are not mounted (hint: `mount -t tracefs tracefs /sys/kernel/tracing`, \
              as root)"
         }
         _ => "this user may not read the kernel's tracepoints (hint: as root)",

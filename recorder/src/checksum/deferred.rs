@@ -7,7 +7,7 @@ use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use trueno_format::schema::TableId;
 
-/// Time, brick, iteration and layer of the call that asked for a tensor's fingerprint.
+/// Time, brick, iteration and layer at which a tensor's fingerprint was requested.
 #[derive(Debug)]
 pub struct ChecksumPlace {
     name: Name,
@@ -48,8 +48,8 @@ impl Recorder {
         })
     }
 
-    /// The row for such a place. `samples`: values of the elements that [`Fingerprint::sample_place`] names,
-    /// from the first on; as many are kept as the builder asked for.
+    /// Records the checksum for such a place. `samples`: values of the elements at [`Fingerprint::sample_place`],
+    /// from the first on; the builder sets how many are stored.
     pub fn checksum_at<T: Element>(
         &self,
         place: ChecksumPlace,

@@ -64,7 +64,7 @@ impl Partial {
 }
 
 impl Fingerprint {
-    /// Number of a tensor's first elements that [`Fingerprint::from_partials`] asks for.
+    /// Number of a tensor's first elements that [`Fingerprint::from_partials`] needs.
     pub const FIRST_ELEMENTS: usize = FNV_ELEMENTS;
 
     /// Folds the partials of its blocks, in order: of each block, or of groups of 2^k neighbouring blocks, the last
@@ -97,7 +97,7 @@ impl Fingerprint {
         }
     }
 
-    /// Gives the place of the `nth` sample of a tensor; `None`: there are fewer.
+    /// Index of the element that is the `nth` sample of a tensor; `None` if it has fewer samples.
     pub fn sample_place(nth: usize, elements: u64) -> Option<u64> {
         sampling::place(nth, elements).filter(|_| nth < sampling::MAX_SAMPLES && elements > 0)
     }

@@ -10,10 +10,10 @@ use trueno_format::record::{Record, extension, kind, pair};
 use trueno_format::schema::TableId;
 
 impl Recorder {
-    /// Records the fingerprint of a tensor at this point: under the brick open here, with
-    /// the iteration and layer that hold here.
+    /// Records the fingerprint of a tensor at this point, under the open brick, with its iteration
+    /// and layer.
     ///
-    /// `position` is the sequence position, where there is one; `shape` is kept as given. Reads
+    /// `position` is the sequence position, if there is one; `shape` is stored as given. Reads
     /// all elements on the calling thread.
     pub fn checksum<T: Element>(
         &self,

@@ -19,7 +19,7 @@ pub enum Width {
 impl Width {
     pub const ALL: [Self; 3] = [Self::Portable, Self::Avx2, Self::Avx512];
 
-    /// Returns whether this processor can.
+    /// Returns whether this processor supports it.
     pub fn is_there(self) -> bool {
         match self {
             Self::Portable => true,

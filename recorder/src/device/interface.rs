@@ -1,10 +1,9 @@
 //! The interface of a device.
 
-/// A device that works through streams (queues) while the host goes on.
+/// A device that executes streams (queues) asynchronously to the host.
 ///
-/// The recorder calls it from the threads that record, at the moments its
-/// [`SyncMode`](crate::SyncMode) asks for. A panic in here is caught and reported like a failed
-/// synchronisation.
+/// The recorder calls it from the threads that record, when its [`SyncMode`](crate::SyncMode)
+/// requires it. A panic in here is caught and reported like a failed synchronisation.
 ///
 /// A *mark* is a time stamp that a stream writes when it has done all the work submitted to it
 /// before: with CUDA, an event. Without marks or a clock a device still works; its rows are then

@@ -232,7 +232,7 @@ impl LaunchGuard<'_> {
         self
     }
 
-    /// Registers of a thread, as the driver says.
+    /// Registers per thread, as the driver states them.
     pub fn registers(&mut self, registers: u32) -> &mut Self {
         if let Some((_, work)) = self.launch() {
             work.m[3] = pair(registers, unpair(work.m[3]).1);
@@ -241,7 +241,7 @@ impl LaunchGuard<'_> {
         self
     }
 
-    /// Bytes of static shared memory, as the driver says.
+    /// Bytes of static shared memory, as the driver states them.
     pub fn static_shared_memory(&mut self, bytes: u32) -> &mut Self {
         if let Some((_, work)) = self.launch() {
             work.m[3] = pair(unpair(work.m[3]).0, bytes);
@@ -250,7 +250,7 @@ impl LaunchGuard<'_> {
         self
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     pub fn set<'a>(
         &mut self,
         key: impl Into<Name>,
@@ -260,7 +260,7 @@ impl LaunchGuard<'_> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.0.id
     }
@@ -300,7 +300,7 @@ impl TransferGuard<'_> {
         self
     }
 
-    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    /// Sets an attribute, like [`BrickGuard::set`](crate::BrickGuard::set).
     pub fn set<'a>(
         &mut self,
         key: impl Into<Name>,
@@ -310,7 +310,7 @@ impl TransferGuard<'_> {
         self
     }
 
-    /// Names the row; [`SpanId::NONE`] when nothing is recorded.
+    /// The row's id; [`SpanId::NONE`] if nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.0.id
     }

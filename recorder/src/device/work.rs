@@ -135,7 +135,7 @@ impl DeviceWork {
         self.shared.counts.late.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Waits for the device, then makes rows of all work that was pending.
+    /// Waits for the device, then records all work that was pending.
     pub fn synchronize(&self) -> Result<(), Error> {
         // What is pending now was submitted before the wait began, so the wait covers it.
         let pieces = std::mem::take(&mut self.pending().pieces);

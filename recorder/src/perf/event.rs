@@ -30,7 +30,7 @@ pub enum PerfEvent {
 }
 
 impl PerfEvent {
-    /// Every event. What a machine does not have costs nothing.
+    /// All events. Those that a machine lacks cost nothing.
     pub const ALL: [Self; 11] = [
         Self::Cycles,
         Self::Instructions,

@@ -407,7 +407,7 @@ impl Rows {
         let wall_ns = self.time(now_ns);
         if self.counts.foreign > 0 {
             let text = format!(
-                "{} calls of programs of 32 bits were not recorded",
+                "{} calls of 32-bit programs were not recorded",
                 self.counts.foreign
             );
             self.run.run().problems.push(text);

@@ -362,7 +362,7 @@ pub fn nvprof(bytes: &[u8]) -> bool {
     })
 }
 
-const FAR_SAMPLE: &str = "sample with a time that no clock shows";
+const FAR_SAMPLE: &str = "sample with an impossible time";
 
 /// Profiles of speedscope. Every stack is a sample, and every end of a function is a row or counted.
 pub fn speedscope(bytes: &[u8]) -> bool {

@@ -251,10 +251,8 @@ pub(super) fn rest_problems(
     let rows = rows.fold(0, u64::saturating_add);
     if rows > 0 {
         let text = format!(
-            "{} in live/, where rows wait for their segment, {} read from there; no hash covers {} \
-             (hint: `trueno-analyze recover` writes segments of them)",
-            counted(rows, "row", "rows"),
-            agreeing(rows, "is", "are"),
+            "{} read from live/, where no hash covers {} (hint: `trueno-analyze recover` writes segments)",
+            counted(rows, "row was", "rows were"),
             agreeing(rows, "it", "them")
         );
         problems.push(Problem::info(LIVE_ROWS, text));

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 fn instead_of(path: &Path) -> &'static str {
     match path.to_string_lossy().starts_with("s3:/") {
         true => "trueno-store report s3://BUCKET/JOB reads object stores, see docs/clusters.md",
-        false => "give the directory a recorder wrote",
+        false => "give a run directory, or a trace of another profiler",
     }
 }
 

@@ -391,7 +391,7 @@ impl Batch<'_> {
             return Ok(Vec::new());
         }
         if self.node(0)? != (self.rows, 0) || self.buffers.len() != 3 {
-            return Err("a dictionary that is no list of texts".to_owned());
+            return Err("a dictionary that is not a list of texts".to_owned());
         }
         self.unpack(1, 4 * (self.rows + 1), &mut ends)?;
         self.unpack(2, 0, &mut bytes)?;

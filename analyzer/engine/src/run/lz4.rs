@@ -69,7 +69,7 @@ struct Blocks<'a> {
 impl<'a> Blocks<'a> {
     fn of(frame: &'a [u8]) -> Result<Self, String> {
         let head = frame.strip_prefix(&MAGIC).and_then(<[u8]>::split_first);
-        let (&flags, rest) = head.ok_or("a buffer that is no frame of LZ4")?;
+        let (&flags, rest) = head.ok_or("a buffer that is not an LZ4 frame")?;
         let flags = Flags(flags);
         let rest = rest.get(1 + flags.bytes_behind()..);
         Ok(Self {

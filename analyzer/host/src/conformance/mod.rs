@@ -45,31 +45,25 @@ pub struct Checked {
 }
 
 const RULES: [(&str, &str); 13] = [
-    (
-        "loads",
-        "loads, and describes itself as the interface has it",
-    ),
+    ("loads", "loads and exports a valid descriptor"),
     (
         "named",
-        "id, file and namespace are one word; summary and version are given",
+        "id, file and namespace are the same; summary and version exist",
     ),
     (
         "options",
-        "an option it does not have is refused, with the names of those it has",
+        "refuses an unknown option, and lists the known ones",
     ),
-    (
-        "inputs",
-        "each query can be answered over the published tables",
-    ),
-    ("runs", "comes to its end over a run"),
+    ("inputs", "each query runs over the published tables"),
+    ("runs", "finishes on a run"),
     (
         "prints_nothing",
         "writes nothing to standard output or error",
     ),
-    ("gives", "gives tables or findings"),
+    ("gives", "returns tables or findings"),
     (
         "columns",
-        "names say units (_ns, _bytes, _share, _per_s), in types that hold them",
+        "column names have units (_ns, _bytes, _share, _per_s) and fitting types",
     ),
     (
         "numbers",
@@ -77,7 +71,7 @@ const RULES: [(&str, &str); 13] = [
     ),
     (
         "same_twice",
-        "gives the same bytes for the same tables, in each process anew",
+        "returns the same bytes for the same tables, in every process",
     ),
     (
         "row_order",
@@ -85,11 +79,11 @@ const RULES: [(&str, &str); 13] = [
     ),
     (
         "over_ranks",
-        "says the same merged from parts of ranks, if it can work rank by rank",
+        "returns the same when merged from parts of ranks, if it has parts",
     ),
     (
         "odd_inputs",
-        "ends well, or says what is wrong, over odd tables",
+        "finishes, or reports the problem, on odd tables",
     ),
 ];
 

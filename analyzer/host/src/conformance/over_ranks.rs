@@ -25,7 +25,7 @@ pub(super) fn over_ranks(
     }
     let broken = |seen: String| {
         checked(RULE, Verdict::Broken, seen)
-            .mend("let run, part and merge share what adds rows up and what makes the tables of it")
+            .mend("share the code that sums rows and makes tables between run, part and merge")
     };
     // As in a job: of other plugins' tables a part sees some only.
     let seen = seen_by_parts(&plugin.descriptor);
@@ -46,8 +46,12 @@ pub(super) fn over_ranks(
         };
     }
     match difference(whole, &outcome) {
-        Some(what) => broken(format!("merged from a part this differs: {what}")),
-        None => checked(RULE, Verdict::Kept, "merged from a part it says the same"),
+        Some(what) => broken(format!("the result merged from a part differs: {what}")),
+        None => checked(
+            RULE,
+            Verdict::Kept,
+            "the result merged from a part is the same",
+        ),
     }
 }
 

@@ -51,12 +51,12 @@ pub fn columns(tables: &[Table]) -> Checked {
     let count: usize = tables.iter().map(|table| table.columns().len()).sum();
     if !broken.is_empty() {
         checked("columns", Verdict::Broken, broken.join("; "))
-            .mend("give the column the type that its unit has, or another name")
+            .mend("use the column type of that unit, or another name")
     } else if !advice.is_empty() {
         checked("columns", Verdict::Advice, advice.join("; "))
-            .mend("use the endings that reports know, so that values are shown with their unit")
+            .mend("use the suffixes that reports know, so that values are shown with their unit")
     } else if tables.is_empty() {
-        checked("columns", Verdict::NotTried, "it gave no table")
+        checked("columns", Verdict::NotTried, "it returned no table")
     } else {
         checked(
             "columns",
@@ -71,11 +71,11 @@ fn misfit(name: &str, column: &Column) -> Option<&'static str> {
     let is_double = matches!(column, Column::F64(_));
     match Unit::from_column(name) {
         Unit::Nanoseconds | Unit::Bytes if !is_whole && !is_double => {
-            Some("is a time or a size, and not a number")
+            Some("is a time or a size, but not a number")
         }
-        Unit::Share if !is_double => Some("is a ratio, and not of type f64"),
+        Unit::Share if !is_double => Some("is a ratio, but not of type f64"),
         Unit::PerSecond | Unit::BytesPerSecond if !is_whole && !is_double => {
-            Some("is a rate, and not a number")
+            Some("is a rate, but not a number")
         }
         _ => None,
     }

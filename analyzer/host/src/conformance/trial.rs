@@ -202,7 +202,7 @@ fn over_tables(
     if let Some(taken) = taken(&first) {
         all.push(match &taken.wrote {
             Some(note) => checked("prints_nothing", Verdict::Broken, note.as_str())
-                .mend("take out what prints; results are tables and findings"),
+                .mend("remove what prints; results are tables and findings"),
             None => checked("prints_nothing", Verdict::Kept, "nothing"),
         });
         let seen = format!(
@@ -226,7 +226,7 @@ fn over_tables(
                 all.push(checked("same_twice", Verdict::Broken, format!("differs: {what}")).mend(
                     "no order of a HashMap (use BTreeMap, or sort), no clock, no address, no random number",
                 ));
-                let why = "it differs even where the order is the same";
+                let why = "it differs although the order is the same";
                 all.push(checked("row_order", Verdict::NotTried, why));
             }
             None => {
@@ -265,7 +265,7 @@ fn row_order(plugin: &Plugin, frames: &[Option<DataFrame>], first: &Outcome) -> 
             "row_order",
             Verdict::Broken,
             format!(
-                "with the rows of {} in another order this differs: {what}",
+                "with the rows of {} in another order the result differs: {what}",
                 open.join(", ")
             ),
         )
@@ -349,10 +349,10 @@ fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
     let checked = checked("odd_inputs", verdict, seen.join("; "));
     match verdict {
         Verdict::Broken => checked.mend(
-            "read with .get(row), which is None for null; add with checked_add; return Error::bad_input for what makes no sense",
+            "read with .get(row), which is None for null; add with checked_add; return Error::bad_input for invalid values",
         ),
         Verdict::Advice => {
-            checked.mend("only nulls that no run has are not taken: .get(row) in place of .value(row) takes them all")
+            checked.mend("it fails only on nulls that no run has: use .get(row) instead of .value(row)")
         }
         _ => checked,
     }

@@ -129,7 +129,7 @@ pub struct Found {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    #[error("--plugin-file {}: {source}", .file.display())]
+    #[error("plugin {}: {source}", .file.display())]
     File {
         file: PathBuf,
         source: std::io::Error,

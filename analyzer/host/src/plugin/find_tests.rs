@@ -141,9 +141,7 @@ fn named_places_must_be_there() {
     })
     .unwrap_err();
     assert!(
-        error
-            .to_string()
-            .starts_with("--plugin-file /no/such/file: "),
+        error.to_string().starts_with("plugin /no/such/file: "),
         "{error}"
     );
     let dir = folder(&[]);

@@ -40,7 +40,7 @@ pub struct Made {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScaffoldError {
-    #[error("{name:?} is no name for a plugin: it does not fit [a-z][a-z0-9_]* (hint: {})", hint(.name))]
+    #[error("{name:?} is not a plugin name: expected [a-z][a-z0-9_]* (hint: {})", hint(.name))]
     Name {
         /// The rejected name.
         name: String,

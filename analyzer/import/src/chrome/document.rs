@@ -84,7 +84,7 @@ pub(super) fn read<R: Read>(
     shape.zeros = from.zeros()?;
     match from.space()? {
         None => Ok(()),
-        Some(_) => Ok(from.unexpected("nothing behind the trace")?),
+        Some(_) => Ok(from.unexpected("nothing after the trace")?),
     }
 }
 
@@ -177,12 +177,12 @@ pub(super) fn end(
     if shape.documents > 0 {
         let count = shape.documents + 1;
         notes.warn(format!(
-            "{count} documents, one a line, were read as one trace"
+            "{count} documents, one per line, were read as one trace"
         ));
     }
     if shape.zeros > 0 {
         let count = shape.zeros;
-        notes.warn(format!("{count} zero bytes behind the trace were ignored"));
+        notes.warn(format!("{count} zero bytes after the trace were ignored"));
     }
     let mended = scanner.into_source();
     if let Some(text) = mended.summary() {
@@ -239,7 +239,7 @@ impl Shape {
 
     pub fn no_trace(&self, path: &Path) -> Error {
         let found = if self.has_events && self.has_only_others {
-            "its elements are no objects, as in the memory timelines that PyTorch exports"
+            "its elements are not objects, as in the memory timelines that PyTorch exports"
                 .to_owned()
         } else if self.has_events {
             "its objects have no ph".to_owned()

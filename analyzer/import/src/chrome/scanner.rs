@@ -95,13 +95,16 @@ impl<R: Read> Scanner<R> {
     }
 
     fn unclosed_text<T>(&self) -> Scanned<T> {
-        self.stop("expected the end of a text, found the end of the file; was it cut?")
+        self.stop("expected the end of a text, found the end of the file, which may be truncated")
     }
 
     pub fn unexpected<T>(&mut self, expected: impl Display) -> Scanned<T> {
         let (found, is_cut) = match self.peek()? {
             Some(byte) => (format!("'{}'", byte.escape_ascii()), false),
-            None => ("the end of the file; was it cut?".to_owned(), true),
+            None => (
+                "the end of the file, which may be truncated".to_owned(),
+                true,
+            ),
         };
         Err(Stop {
             at: self.place(),
@@ -125,7 +128,7 @@ impl<R: Read> Scanner<R> {
                 Err(error) => {
                     return Err(Stop {
                         at: self.before,
-                        problem: format!("cannot read on: {error}"),
+                        problem: format!("cannot be decompressed further: {error}"),
                         io: Some(error),
                         is_cut: false,
                     });

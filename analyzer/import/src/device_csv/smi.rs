@@ -30,7 +30,7 @@ pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Resul
         let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
         let Ok(number) = number.parse::<f64>() else {
             feed.notes()
-                .skip("value that is no number, or not supported by the device");
+                .skip("value that is not a number, or not supported by the device");
             continue;
         };
         let name = title.split(['[', '(']).next().unwrap_or(title).trim();

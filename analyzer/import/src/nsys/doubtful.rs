@@ -131,7 +131,7 @@ impl Doubtful {
                 "kernels last"
             };
             context.notes.warn(format!(
-                "{overlong} {what} over many of its stream: not valid, as a stream runs one after the other ({keep} their times)"
+                "{overlong} {what} longer than several next kernels of its stream: not valid, because a stream runs one kernel at a time ({keep} their times)"
             ));
         }
     }

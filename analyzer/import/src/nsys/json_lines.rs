@@ -142,7 +142,7 @@ fn record(line: &Value, tables: &mut Tables<'_>, notes: &mut Notes) -> Result<()
     } else {
         let mut keys = line.as_object().into_iter().flat_map(|line| line.keys());
         let kind = keys.find(|key| key.as_str() != "Type");
-        let kind = kind.map_or("value that is no object", String::as_str);
+        let kind = kind.map_or("value that is not an object", String::as_str);
         notes.skip(&format!("{kind}: has no place in a run"));
     }
     Ok(())

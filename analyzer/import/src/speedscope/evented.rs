@@ -23,8 +23,7 @@ impl Out<'_> {
         let mut last_ns = i64::MIN;
         for event in &profile.events {
             let Some(time_ns) = scale.time_ns(event.at) else {
-                self.notes
-                    .leave_out("event with a time that no clock shows");
+                self.notes.leave_out("event with an impossible time");
                 continue;
             };
             if time_ns < last_ns {

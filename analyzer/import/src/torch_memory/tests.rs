@@ -108,10 +108,7 @@ fn events_with_times_that_no_clock_shows_are_counted() {
     // The sign of a number of seven bytes.
     far[first + 8] = 0x84;
     let run = read(&far, false).unwrap();
-    assert_eq!(
-        run.notes.left_out["event with a time that no clock shows"],
-        1
-    );
+    assert_eq!(run.notes.left_out["event with an impossible time"], 1);
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn column(ty: &str, values: &Bound<'_, PyList>) -> PyResult<ArrayRef> {
         )),
         other => {
             return Err(PyValueError::new_err(format!(
-                "{other} is no type of a column (hint: i64, u64, f64, bool or text)"
+                "{other} is not a column type (hint: i64, u64, f64, bool or text)"
             )));
         }
     })

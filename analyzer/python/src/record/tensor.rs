@@ -55,7 +55,7 @@ impl Tensor {
         let ty = object.get_type().name()?;
         let _ = py;
         Err(PyTypeError::new_err(format!(
-            "an object of type {ty} is no tensor (hint: it needs the buffer protocol, as NumPy's arrays have it, or DLPack)"
+            "an object of type {ty} is not a tensor (hint: it needs the buffer protocol, as NumPy's arrays have it, or DLPack)"
         )))
     }
 

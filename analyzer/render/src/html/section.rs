@@ -91,7 +91,7 @@ fn charts(out: &mut String, section: &Section) {
             None => {
                 let _ = writeln!(
                     out,
-                    "<p class=\"note\">{title}: no row of it can be drawn</p>"
+                    "<p class=\"note\">{title}: none of its rows can be drawn</p>"
                 );
             }
         }

@@ -81,12 +81,12 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
     }
     if let Some(rate) = number("steps_per_s") {
         let rate = units::show(Cell::F64(rate), Unit::from_column("steps_per_s"));
-        cards.push(("steps", rate, "one over the median".to_owned()));
+        cards.push(("steps", rate, "1 / median".to_owned()));
     }
     if let Some(busy) = number("gpu_busy_share") {
         let of = match shown("share_of").as_deref() {
-            Some("wall") => "of the wall any work runs",
-            _ => "from its first to its last work",
+            Some("wall") => "of the wall, with any work running",
+            _ => "between its first and last work",
         };
         cards.push(("GPU busy", units::percent(busy), of.to_owned()));
     } else if let Some(busy) = number("threads_busy_share") {

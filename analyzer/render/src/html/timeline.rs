@@ -122,7 +122,7 @@ pub(super) fn note(timeline: &Timeline) -> String {
         Some(longer) => {
             let kept: usize = timeline.rows.iter().map(|row| row.spans.len()).sum();
             format!(
-                "The {} intervals longer than {} are drawn one by one; the other {} as how much of each {} of the wall they fill (paler: less), in the colour of the name with the most time in it.",
+                "The {} intervals longer than {} are drawn one by one; the other {} are drawn as the share of each {} that they fill (paler: less), in the colour of the name with the most time.",
                 count(kept as u64),
                 trueno_model::units::duration(longer as f64),
                 count(timeline.spans - kept as u64),

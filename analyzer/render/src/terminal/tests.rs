@@ -48,7 +48,7 @@ fn an_incomplete_run_says_so_loudly_and_why() {
     report.header.facts.cost_ns_per_span = None;
     let text = render(&report, page(80));
     assert!(
-        text.starts_with("INCOMPLETE: the recording did not end"),
+        text.starts_with("INCOMPLETE: the recording was not finished"),
         "{text}"
     );
     assert!(text.contains("\ncomplete  no:\n"), "{text}");

@@ -28,7 +28,7 @@ pub fn check(
 ) -> anyhow::Result<u8> {
     if !AVAILABLE {
         anyhow::bail!(
-            "plugins are tried in processes of their own, which this system does not have"
+            "plugins are tested in separate processes, which this system does not support"
         );
     }
     let to = Output::open(args.result.output.as_deref())?;
@@ -44,7 +44,7 @@ pub fn check(
         ..Search::default()
     })?;
     let Some(plugin) = alone.plugins.first() else {
-        anyhow::bail!("{}: no plugin in it", args.file.display());
+        anyhow::bail!("{}: contains no plugin", args.file.display());
     };
     let others = Registry::gather(&search(&args.plugins))?;
     let sample = match &args.run {
@@ -57,7 +57,7 @@ pub fn check(
     let path = match (&args.run, &sample) {
         (Some(run), _) => run.clone(),
         (None, Some(sample)) => sample.run(),
-        (None, None) => anyhow::bail!("no run to try it on"),
+        (None, None) => anyhow::bail!("no run to test it on"),
     };
     let run = runs.open(&path)?;
     let all = trial(&Subject {

@@ -67,7 +67,7 @@ pub(super) fn join(
     }
     if is_same(into, &args.output) {
         bail!(
-            "{}: the run with the counters would take the place of the one without (hint: choose another path for -o)",
+            "{}: the result would replace its input (hint: choose another path for -o)",
             args.output.display()
         );
     }
@@ -133,12 +133,12 @@ fn check(run: &Run, path: &Path) -> anyhow::Result<()> {
     let path = path.display();
     if !run.facts().ranks.is_empty() {
         bail!(
-            "{path}: holds several ranks, and a profile is of one (hint: give that rank's own run, such as {path}/rank=0)"
+            "{path}: has several ranks, but a profile belongs to one (hint: give the run of that rank, such as {path}/rank=0)"
         );
     }
     let kernels = run.facts().tables.iter().find(|t| t.name == "kernels");
     let Some(kernels) = kernels.filter(|table| table.rows_read > 0) else {
-        bail!("{path}: holds no kernel that counters could be joined to");
+        bail!("{path}: has no kernel that counters could be joined to");
     };
     let missing = kernels.rows_lost.unwrap_or(0) + kernels.dropped.unwrap_or(0);
     if missing > 0 {
@@ -179,11 +179,11 @@ fn text(summary: &Summary<'_>) -> String {
     let _ = if summary.kernels > 0 {
         writeln!(
             out,
-            "{run} is now the run {into} with counters of {file} for {} of its kernels",
+            "{into} has the rows of {run}, and counters of {file} for {} of its kernels",
             summary.kernels
         )
     } else {
-        writeln!(out, "nothing of {file} could be joined to the run {into}")
+        writeln!(out, "nothing in {file} could be joined to the run {into}")
     };
     summary.counts.text(&mut out);
     if !summary.unmatched.is_empty() {

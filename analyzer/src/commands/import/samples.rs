@@ -209,11 +209,11 @@ fn text(summary: &Summary) -> String {
     let [file, into, run] =
         [&summary.file, &summary.into, &summary.run].map(|name| printable(name).into_owned());
     let mut lines = vec![match (summary.samples, summary.waits) {
-        (0, 0) => format!("nothing of {file} could be joined to the run {into}"),
-        (samples, 0) => format!("{run} is now the run {into} with {samples} samples of {file}"),
+        (0, 0) => format!("nothing in {file} could be joined to the run {into}"),
+        (samples, 0) => format!("{into} has the rows of {run}, and {samples} samples of {file}"),
         (samples, waits) => {
             format!(
-                "{run} is now the run {into} with {samples} samples and {waits} waits of {file}"
+                "{into} has the rows of {run}, and {samples} samples and {waits} waits of {file}"
             )
         }
     }];

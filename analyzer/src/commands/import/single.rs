@@ -195,7 +195,7 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
         return Ok(());
     }
     if is_run(path) {
-        bail!("{name}: is a run already (hint: see `trueno-analyze report`)");
+        bail!("{name}: is already a run (hint: see `trueno-analyze report`)");
     }
     if !folders::recognises(path) {
         bail!(

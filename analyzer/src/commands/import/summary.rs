@@ -74,7 +74,7 @@ impl Summary {
     pub(super) fn text(&self) -> String {
         let mut out = String::new();
         let (file, format, run) = (printable(&self.file), self.format, printable(&self.run));
-        let _ = writeln!(out, "{file} ({format}) is now the run {run}");
+        let _ = writeln!(out, "{file} ({format}) converted to the run {run}");
         self.counts.text(&mut out);
         out
     }

@@ -28,7 +28,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("*", "open all below a row"),
     ("-", "close all"),
     ("s", "order: inclusive time, self time, slack, start"),
-    ("m", "one row a name, or each row by itself"),
+    ("m", "one row per name, or each row separately"),
     (
         "/",
         "show only matches: a lane (thread 1, gpu0), or part of a name",
@@ -146,7 +146,7 @@ pub fn draw(frame: &mut Frame<'_>, state: &State, model: &Model<'_>, looks: Look
 fn head(state: &State, model: &Model<'_>) -> String {
     let mut text = format!("{}  by {}", model.title, state.sort.word());
     text.push_str(if state.merge {
-        ", one row a name"
+        ", one row per name"
     } else {
         ", each row"
     });

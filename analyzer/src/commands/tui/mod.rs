@@ -32,7 +32,7 @@ use super::stdout::{is_coloured, on_terminal, palette};
 use super::watch;
 use crate::cli::{Cli, TuiArgs};
 
-const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
+const NO_TERMINAL: &str = "tui needs a terminal (hint: `trueno-analyze tree RUN` prints the same, `trueno-analyze export dot RUN` draws it)";
 
 /// Shows the graph until the user quits. Exit code 3 if the run has no rows.
 pub fn tui(args: &TuiArgs, cli: &Cli, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::Result;
 use trueno_plugin::rank::of_key;
+use trueno_plugin::{Result, counted};
 
 use super::categories::{INHERITED, OUTSIDE, RESERVED, WAITING};
 use super::elements::ElementsCache;
@@ -28,6 +28,46 @@ pub struct LeftOut {
     pub invalid: u64,
     /// A negative duration, or an end beyond the range of times.
     pub impossible: u64,
+}
+
+impl LeftOut {
+    /// Number of rows.
+    pub fn rows(&self) -> u64 {
+        self.bound + self.invalid + self.impossible
+    }
+
+    /// The reasons that apply, with their counts, as text.
+    pub fn reasons(&self) -> String {
+        let reasons = [
+            (
+                self.bound,
+                counted(
+                    self.bound,
+                    "bound row, whose time is only an upper bound of its work",
+                    "bound rows, whose times are only upper bounds of their work",
+                ),
+            ),
+            (
+                self.invalid,
+                counted(
+                    self.invalid,
+                    "kernel marked not valid",
+                    "kernels marked not valid",
+                ),
+            ),
+            (
+                self.impossible,
+                counted(
+                    self.impossible,
+                    "row with an impossible duration",
+                    "rows with an impossible duration",
+                ),
+            ),
+        ];
+        let reasons = reasons.into_iter().filter(|(rows, _)| *rows > 0);
+        let texts: Vec<String> = reasons.map(|(_, text)| text).collect();
+        texts.join("; ")
+    }
 }
 
 /// A run as lanes.

@@ -8,13 +8,13 @@ use super::Output;
 use super::concatenation::rows_of_parts;
 use super::host::Host;
 
-/// As [`run`](super::run), for a plugin in any language, by its descriptor.
+/// Runs a plugin in any language by its descriptor, like [`run`](super::run).
 ///
 /// # Errors
 /// As [`run`](super::run).
 ///
 /// # Safety
-/// `plugin` is a descriptor that obeys the header, of size 1.0 at least.
+/// `plugin` is a descriptor that follows the header, with at least the size of 1.0.
 pub unsafe fn run_descriptor(
     plugin: *const abi::Plugin,
     inputs: impl IntoIterator<Item = TableBuilder>,
@@ -28,7 +28,7 @@ pub unsafe fn run_descriptor(
     }
 }
 
-/// As [`part`](super::part), for a plugin in any language, by its descriptor.
+/// Makes the part of a rank by a plugin's descriptor, like [`part`](super::part).
 ///
 /// # Errors
 /// As [`run`](super::run); the plugin has no parts.
@@ -49,7 +49,7 @@ pub unsafe fn part_descriptor(
     }
 }
 
-/// As [`merge`](super::merge), for a plugin in any language, by its descriptor.
+/// Merges parts by a plugin's descriptor, like [`merge`](super::merge).
 ///
 /// # Errors
 /// As [`merge`](super::merge); the plugin has no parts.

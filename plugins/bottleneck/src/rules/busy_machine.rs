@@ -42,7 +42,7 @@ impl Rule for BusyMachine {
             scope_kind: "run",
             scope: "processors".into(),
             place: "waits".into(),
-            confidence: (Confidence::High, "the scheduler's own records of when each thread could run and did not".into()),
+            confidence: (Confidence::High, "the scheduler recorded when each thread was ready but did not run".into()),
             lead: format!("threads were ready to run but no processor was free for {} of the wall", percent(facts.share(ns))),
             fix: "a free processor for each thread".into(),
             evidence: format!(

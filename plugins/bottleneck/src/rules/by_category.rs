@@ -58,13 +58,13 @@ impl Rule for CategoryParts {
     }
 }
 
-/// For example `by category 62 % Attention, 30 % FFN, 8 % without one`.
+/// For example `by category 62 % Attention, 30 % FFN, 8 % uncategorised`.
 fn shares(parts: &Parts<'_>, all_ns: i64) -> String {
     let mut rows: Vec<_> = parts.iter().collect();
     rows.sort_by_key(|(name, part)| (name.is_empty(), std::cmp::Reverse(part.ns), **name));
     let row = |(name, part): (&&str, &Part<'_>)| {
         let name = if name.is_empty() {
-            "without one".to_owned()
+            "uncategorised".to_owned()
         } else {
             short(name)
         };
@@ -218,14 +218,20 @@ fn tell(
     let (of, took) = (&whole.scope, time(part.ns));
     let n = |what: &str| many(part.n, what);
     let what = match whole.code {
-        "launch_bound" => format!("{of} waits {took} for its launches ({})", n("gap")),
-        "device_waits" => format!("{of} idles {took} before it after waits ({})", n("gap")),
-        "blocking_copies" => format!("{of} idles {took} before it behind copies ({})", n("gap")),
+        "launch_bound" => format!("{of} waits {took} for launches of it ({})", n("gap")),
+        "device_waits" => format!(
+            "{of} idles {took} before it, after host waits ({})",
+            n("gap")
+        ),
+        "blocking_copies" => format!(
+            "{of} idles {took} before it, after blocking copies ({})",
+            n("gap")
+        ),
         "host_prepares" => format!(
             "{of} idles {took} while the host prepares it ({})",
             n("gap")
         ),
-        "transfer_bound" => format!("its copies hold {of} {took} (in {} of them)", count(part.n)),
+        "transfer_bound" => format!("its {} copies occupy {of} for {took}", count(part.n)),
         "small_grids" => format!("{took} of {of} in {}", n("small grid")),
         "joins" => format!("{} of tasks cost {took}", n("join")),
         _ => format!("one thread works alone on it {took}"),

@@ -93,9 +93,9 @@ impl Rule for Categories {
                 n => (Confidence::Low, format!("the roofs of {} are uncertain", many(n, "name"))),
             },
             lead: format!(
-                "{}: {} names, {} of its time, are {what}",
-                short(category),
+                "{} names of {} ({} of its time) are {what}",
                 count(names.len() as u64),
+                short(category),
                 percent(share)
             ),
             fix: fix.into(),
@@ -103,13 +103,13 @@ impl Rule for Categories {
                 "SELECT name, calls, dur_ns, flops_per_byte, bound_by, efficiency_share FROM roofline.points WHERE name IN ({}) ORDER BY dur_ns DESC",
                 names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ")
             ),
-            assumption: "the same for each of the names, one after the other on the critical path".into(),
-            considered: format!("{} on the critical path in these names; other classes have less of the category", time(sum.path_ns)),
+            assumption: "each name gains this much, one after the other on the critical path".into(),
+            considered: format!("{} on the critical path in these names; other causes account for less of the category", time(sum.path_ns)),
             suggestion: match class {
                 compute::MEMORY_BOUND => "fuse them, so that intermediate results stay out of memory",
                 compute::COMPUTE_BOUND => "a lower precision, or a faster algorithm for all of them",
                 latency::CLASS => "several independent items at once, or data laid out in the order it is read",
-                _ => "begin with the one that takes the most time; a fix for it may help the others",
+                _ => "start with the name that takes the most time; its fix may help the others",
             }
             .into(),
         }

@@ -210,13 +210,13 @@ fn tell_of_one_call(
             time(ns),
             percent(share)
         ),
-        fix: "see whether other ranks come late to it, as they do when a job starts".into(),
+        fix: "check whether other ranks arrive late, as they do when a job starts".into(),
         evidence: format!(
             "SELECT id, name, device, stream, start_ns, dur_ns FROM kernels WHERE id = {}",
             one.work.id
         ),
-        assumption: "none: one call is no pattern, so no gain is claimed".into(),
-        considered: "all other communication is judged without it".into(),
+        assumption: "none: one call is not a pattern, so no gain is claimed".into(),
+        considered: "all other communication is judged separately".into(),
         suggestion: "record all ranks, and begin the recording after the first step".into(),
     }
     .without_gain(facts, Evidence::new(1, ns), severity, verdicts);
@@ -292,7 +292,7 @@ fn draft(
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
         assumption: "collectives run concurrently with compute that does not need their results, without slowing it down".into(),
         considered: format!(
-            "{} of communication overlaps other work and costs nothing{}; {} of computing overlaps no communication",
+            "{} of communication is hidden behind other work{}; {} of compute has no communication beside it",
             time(all_ns.saturating_sub(exposed_ns).saturating_sub(late_ns)),
             match late_ns {
                 0 => String::new(),

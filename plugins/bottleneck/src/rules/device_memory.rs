@@ -66,10 +66,10 @@ impl Rule for DeviceMemory {
             ),
             fix: "keeping the memory in a pool".into(),
             evidence: found.sql(facts),
-            assumption: "memory comes from a pool and goes back to it, without a call of the driver".into(),
-            considered: "calls that take from a pool of the driver, such as `cudaMallocAsync`, are not counted".into(),
+            assumption: "memory comes from a pool and returns to it without driver calls".into(),
+            considered: "calls that use a pool of the driver, such as `cudaMallocAsync`, are not counted".into(),
             suggestion: facts.producer.advice(
-                "leave the caching allocator on (`PYTORCH_NO_CUDA_MEMORY_CACHING` and `PYTORCH_NO_HIP_MEMORY_CACHING` turn it off); if memory runs short and the allocator gives back and takes anew, lower the peak or try `expandable_segments:True`",
+                "leave the caching allocator on (`PYTORCH_NO_CUDA_MEMORY_CACHING` and `PYTORCH_NO_HIP_MEMORY_CACHING` turn it off); if memory runs short and the allocator keeps freeing and reallocating, lower the peak or try `expandable_segments:True`",
                 "allocate before the loop and use the memory again, or take it from a pool (`cudaMallocAsync`, `hipMallocAsync`)",
             ),
         }

@@ -85,17 +85,17 @@ impl Rule for FileAccess {
             place: Idle::device_name(spans[0].0),
             confidence: (
                 Confidence::Medium,
-                "the calls are on the critical path; assumes that they can go on beside the work of devices".into(),
+                "the calls are on the critical path; assumes that they can overlap device work".into(),
             ),
             lead: format!(
                 "the host reads or writes files for {} of the wall while devices wait (most in {most})",
                 percent(facts.share(found.path_ns))
             ),
-            fix: "doing that beside the work of devices".into(),
+            fix: "overlapping file access with the device".into(),
             evidence: found.sql(facts),
             assumption: "files are read ahead and written behind by another thread".into(),
             considered: format!(
-                "{} calls on files in all, {} of them on the critical path after the first work of a device; whether each is a file or a pipe is not recorded",
+                "{} calls on files in all, {} of them on the critical path after the first device work; whether each is a file or a pipe is not recorded",
                 count(found.calls),
                 time(found.path_ns)
             ),

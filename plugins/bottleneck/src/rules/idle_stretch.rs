@@ -164,8 +164,8 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     } else {
         (
             "before",
-            "see what the host does in that gap",
-            "see what the host does in that gap: `trueno-analyze report RUN --from START --to END`",
+            "find out what the host does in it",
+            "look at that gap: `trueno-analyze report RUN --from START --to END`",
         )
     };
     let share = facts.share(gap.dur_ns());

@@ -37,7 +37,7 @@ impl Rule for DataLoad {
             verdicts.not_measurable(
                 CLASS,
                 "run",
-                "which rows get input",
+                "which rows load input",
                 "name such bricks load…, fetch… or read…, or give them the category `data loading`",
             );
             return;
@@ -98,7 +98,7 @@ impl Rule for DataLoad {
             (
                 path_ns.min(rest_ns),
                 if name.contains("MultiProcessingDataLoader") {
-                    "more loader workers"
+                    "adding loader workers"
                 } else {
                     "loading the next input ahead"
                 },
@@ -157,14 +157,14 @@ impl Rule for DataLoad {
         ),
         assumption,
         considered: format!(
-            "loading takes {}{}, {} of it on the critical path; devices idle for it {}",
+            "loading takes {}{}, {} of it on the critical path; devices idled for {} because of it",
             time(all_ns),
             if ranks > 1 { " on the rank that has most" } else { " in all" },
             time(path_ns),
             time(idle_ns)
         ),
         suggestion: facts.producer.advice(
-            "`DataLoader(num_workers=…, prefetch_factor=…, persistent_workers=True, pin_memory=True)` loads ahead in other processes; more workers where it does already",
+            "`DataLoader(num_workers=…, prefetch_factor=…, persistent_workers=True, pin_memory=True)` loads ahead in other processes; if it already does, add workers",
             "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache",
         ),
     }

@@ -128,7 +128,7 @@ impl Rule for RedundantTransfers {
             ),
             assumption: "the copies are not made at all".into(),
             considered: format!(
-                "{} of these were up and down with no kernel in between, {} down and up again at once; {} more may have changed on the way",
+                "{} went up and down with no kernel in between, {} down and up again at once; {} more may have changed on the device",
                 count(trips.on_device),
                 count(trips.on_host),
                 count(trips.other)

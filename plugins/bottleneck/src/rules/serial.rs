@@ -68,7 +68,7 @@ impl Rule for Serialisation {
                 count(n),
                 most_in_gaps(facts, &during, ns)
             ),
-            fix: "doing the host's work ahead".into(),
+            fix: "overlapping the host's work with the device".into(),
             evidence: gaps_sql(gaps),
             assumption: "the host prepares the next piece while the device works on this one".into(),
             considered: format!(

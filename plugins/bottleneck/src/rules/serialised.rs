@@ -91,11 +91,11 @@ impl DeviceCalls {
             scope: "recording".into(),
             place: "recording".into(),
             confidence: (Confidence::High, "calls are recorded, and no kernel or copy".into()),
-            lead: format!("{each} for a device were recorded, but nothing that a device did"),
+            lead: format!("{each} for a device were recorded, but no device work"),
             fix: "record the device too".into(),
             evidence: "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls GROUP BY name ORDER BY dur_ns DESC".into(),
             assumption: "none: what the device did was not recorded".into(),
-            considered: "without work of the device, nothing tells whether the host or the device limits the run".into(),
+            considered: "without device work, the recording does not show whether the host or the device limits the run".into(),
             suggestion: facts.producer.advice(
                 "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), in a schedule whose active steps launch work",
                 "record kernels too; if they were, look for a message of the profiler",
@@ -122,12 +122,12 @@ impl Rule for Serialised {
                 place: name.clone(),
                 confidence: (Confidence::High, "calls and kernels are recorded".into()),
                 lead: format!("{} of {} launches of {name} last until their kernel has ended", count(inside), count(all)),
-                fix: "record again without CUDA_LAUNCH_BLOCKING=1 or a profiler that counts".into(),
+                fix: "record again without CUDA_LAUNCH_BLOCKING=1 and without hardware counters".into(),
                 evidence: format!(
                     "SELECT k.id AS id, k.name AS name, k.start_ns AS start_ns, k.dur_ns AS dur_ns, c.start_ns AS called_ns, c.dur_ns AS call_ns \
                      FROM kernels AS k JOIN calls AS c ON k.correlation = c.correlation WHERE k.device = {device} ORDER BY call_ns DESC"
                 ),
-                assumption: "none: what the program takes without it was not measured".into(),
+                assumption: "none: the time without it was not measured".into(),
                 considered: "a kernel that is shorter than its launch may end before it, but not nearly all of them".into(),
                 suggestion: "unset CUDA_LAUNCH_BLOCKING and AMD_SERIALIZE_KERNEL, and do not collect counters while times are recorded".into(),
             }
@@ -153,11 +153,11 @@ impl Rule for Serialised {
             scope: name_of(None),
             place: name_of(None),
             confidence: (Confidence::High, "no kernel has valid times".into()),
-            lead: format!("none of {} kernels has valid times, as where a profiler counts", count(invalid)),
+            lead: format!("none of {} kernels has valid times, as when a profiler collects counters", count(invalid)),
             fix: "record again without counters".into(),
             evidence: "SELECT id, name, device, start_ns, dur_ns, reason FROM kernels WHERE NOT valid".into(),
-            assumption: "none: what the program takes without the profiler was not measured".into(),
-            considered: "a profiler that counts runs kernels one by one, some of them several times, and the host waits for it".into(),
+            assumption: "none: the time without the profiler was not measured".into(),
+            considered: "a profiler that collects counters runs kernels one by one, some several times, and the host waits for each".into(),
             suggestion: "collect counters and times in two recordings".into(),
         }
         .without_gain(

@@ -131,7 +131,7 @@ impl Rule for SetUp {
         lead: match names.first().filter(|_| single_ns >= before_ns) {
             Some(first) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
             None => format!(
-                "the first device work starts after {} of the wall, {} of it host work",
+                "the first device work starts after {} of the wall, with {} of host work before it",
                 percent(facts.share(until_ns)),
                 time(all_ns)
             ),
@@ -155,7 +155,7 @@ impl Rule for SetUp {
         considered: {
             let until = first_work.map(|_| {
                 let (until, work) = (time(until_ns), time(before_ns));
-                format!("{until} until a device first works, {work} of it work of the host on the path; ")
+                format!("{until} until the first device work, {work} of it host work on the path; ")
             });
             let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("{}single calls: {single}", until.unwrap_or_default())

@@ -108,7 +108,7 @@ impl Rule for SmallBatches {
             verdicts.not_measurable(
             CLASS,
             "bricks",
-            "how the time of a call depends on its size: no brick declares two numbers of elements, one twice the other",
+            "how the time of a call depends on its size: no brick declares two sizes, one at least twice the other",
             "declare elements on bricks, and record a few steps at another batch size",
         );
         }
@@ -242,7 +242,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
              GROUP BY name, blocks, threads ORDER BY dur_ns DESC",
             options.small_batches.few_blocks
         ),
-        assumption: "a grid of twice the size takes no longer while most of the device is idle; whether the work divides so is not recorded".into(),
+        assumption: "a grid of twice the size takes no longer while most of the device is idle; whether the work can be divided is not recorded".into(),
         considered: format!("{} of {} kernels; those of collectives are not counted", count(n), count(known)),
         suggestion: "divide the work over more blocks and threads, one for each element; a larger batch, several problems in one launch, or several streams at once".into(),
     }

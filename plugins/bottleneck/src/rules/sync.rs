@@ -247,13 +247,13 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         place: "waits".into(),
         confidence: (Confidence::Low, "the recording does not show what the host waited for".into()),
         lead: format!("the host waits for {} of the wall{during}", percent(facts.share(wait_ns))),
-        fix: "not having to wait".into(),
+        fix: "removing the waits".into(),
         evidence: format!(
             "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs WHERE kind <> 'runnable'{} ORDER BY dur_ns DESC",
             facts.window.sql(" AND")
         ),
         assumption: "the wait costs nothing; all other work on the path stays".into(),
-        considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),
+        considered: format!("waits that device work or tasks explain count as that work; so does the time in which a device was busy ({})", time(for_device_ns.min(all_ns))),
         suggestion: facts.producer.advice(
             "`profile(with_stack=True)` shows which line waits; traces of all ranks show for whom",
             "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks",

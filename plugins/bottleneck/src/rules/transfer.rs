@@ -152,7 +152,7 @@ impl Rule for Transfer {
             ),
             assumption,
             considered: format!(
-                "{} of copies overlap kernels and cost nothing; {} of kernels overlap no copy",
+                "{} of copies are hidden behind kernels; {} of kernels have no copy beside them",
                 time(beside_ns),
                 time(free_ns)
             ),

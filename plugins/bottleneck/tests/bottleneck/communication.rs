@@ -66,7 +66,7 @@ fn what_runs_beside_computing_costs_nothing() {
     let considered = one(&output, "considered");
     assert!(
         considered.starts_with(
-            "350 µs of communication overlaps other work and costs nothing; 150 µs of computing overlaps"
+            "350 µs of communication is hidden behind other work; 150 µs of compute has no"
         ),
         "{considered}"
     );

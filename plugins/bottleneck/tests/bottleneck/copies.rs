@@ -33,7 +33,7 @@ fn a_call_that_waits_for_a_kernel_is_no_copy_beside_it() {
     let said = considered(&output);
     assert!(
         said.starts_with(
-            "0 ns of copies overlap kernels and cost nothing; 200 µs of kernels overlap no copy"
+            "0 ns of copies are hidden behind kernels; 200 µs of kernels have no copy beside them"
         ),
         "{said}"
     );
@@ -83,7 +83,7 @@ fn copies_beside_kernels_are_counted_by_the_devices_times() {
     let said = considered(&rounds(40, transfers, 20));
     assert!(
         said.starts_with(
-            "200 µs of copies overlap kernels and cost nothing; 200 µs of kernels overlap no copy"
+            "200 µs of copies are hidden behind kernels; 200 µs of kernels have no copy beside them"
         ),
         "{said}"
     );

@@ -48,11 +48,11 @@ fn gaps_belong_to_the_category_whose_launches_leave_the_device_idle() {
     // The same time is found once: one group, of which the device speaks.
     assert_eq!(texts(&output, "top", "scope"), ["gpu0"]);
     let considered = &texts(&output, "bottlenecks", "considered")[0];
-    let by = "by category 49 % Attention, 25 % FFN, 25 % without one";
+    let by = "by category 49 % Attention, 25 % FFN, 25 % uncategorised";
     assert!(considered.ends_with(by), "{considered}");
     assert_eq!(
         texts(&output, "bottlenecks", "sentence")[1],
-        "Attention: gpu0 waits 980 µs for its launches (49 gaps); capturing the launches in a graph saves up to 980 µs (20 %)"
+        "Attention: gpu0 waits 980 µs for launches of it (49 gaps); capturing the launches in a graph saves up to 980 µs (20 %)"
     );
 }
 

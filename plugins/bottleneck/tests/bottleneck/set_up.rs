@@ -32,7 +32,7 @@ fn time_of_which_nothing_is_on_record_is_not_saved() {
     assert_eq!(gains(&output)[at], Some(3_500 * US));
     assert_eq!(
         texts(&output, "bottlenecks", "sentence")[at],
-        "the first device work starts after 50 % of the wall, 3.50 ms of it host work; a warm start saves up to 3.50 ms (35 %)"
+        "the first device work starts after 50 % of the wall, with 3.50 ms of host work before it; a warm start saves up to 3.50 ms (35 %)"
     );
 }
 

@@ -48,7 +48,7 @@ pub fn inferred(facts: &Facts<'_>) -> Option<Finding> {
                 wall_ns => 100.0 * *path_ns as f64 / wall_ns as f64,
             };
             format!(
-                "{}: {} (rule `{}`), for which {share:.1} % of the {} are on the path",
+                "{}: {} (rule `{}`, {share:.1} % of the {})",
                 rule.evidence(),
                 counted(inferred.count(rule), "time", "times"),
                 rule.name(),
@@ -65,7 +65,7 @@ pub fn inferred(facts: &Facts<'_>) -> Option<Finding> {
         );
         Finding::new("dependencies_inferred", Severity::Info, title)
             .detail(rules.join("; "))
-            .suggestion("column `inferred` names the rule for each such piece of the path")
+            .suggestion("column `inferred` of the path names the rule")
             .evidence("SELECT inferred, COUNT(*) AS pieces, SUM(dur_ns) AS dur_ns FROM critical_path.path GROUP BY inferred")
     })
 }
@@ -86,8 +86,8 @@ pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
         None => "between rows".to_owned(),
     };
     let detail = format!(
-        "the next work began with its launch on a drained stream, or no recorded dependency connects it to \
-         other work, so shorter kernels would not start it sooner; most of it, {:.1} % of the {}, is {name} on `{}`",
+        "the next device work started right after its launch on an empty stream, or no recorded dependency connects \
+         it to other work, so shorter kernels would not start it sooner; most of it, {:.1} % of the {}, is {name} on `{}`",
         percent(of.most_ns),
         facts.window(),
         of.lane
@@ -95,7 +95,7 @@ pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
     Some(
         Finding::new("host_over_device", Severity::Info, title)
             .detail(detail)
-            .suggestion("column `slack_ns` shows how close the device's work comes to the path")
+            .suggestion("column `slack_ns` shows how close the device comes to being on the path")
             .evidence("SELECT * FROM critical_path.slack"),
     )
 }

@@ -40,7 +40,7 @@ pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     Some(
         Finding::new("largest_opportunity", Severity::Info, title)
             .detail(format!("predicted by re-timing the graph, including what it contains and launches{own}; gains of several names do not add up"))
-            .suggestion(format!("try other figures with --what-if '{}=0.8'", best.name))
+            .suggestion(format!("try other values with --what-if '{}=0.8'", best.name))
             .evidence("SELECT * FROM critical_path.opportunity"),
     )
 }
@@ -56,7 +56,7 @@ pub fn sequence(facts: &Facts<'_>) -> Option<Finding> {
         return None;
     };
     let title = format!(
-        "{} kernels in a row, from `{first}` to `{last}`, run {} times; if each row were one kernel, the {} would be {:.1} % shorter",
+        "{} kernels in a row, from `{first}` to `{last}`, run {} times; if each sequence were one kernel, the {} would be {:.1} % shorter",
         best.names.len(),
         best.repeats,
         facts.window(),
@@ -64,7 +64,7 @@ pub fn sequence(facts: &Facts<'_>) -> Option<Finding> {
     );
     let detail = format!(
         "{}. Predicted by re-timing the graph without the calls that launch the kernels after the first, and without \
-         the gaps before these; the kernels take as long as before. That they can be fused is not recorded",
+         the gaps before these; the kernels take as long as before. Whether they can be fused is not recorded",
         best.text()
     );
     Some(
@@ -103,7 +103,7 @@ pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
         Finding::new("prediction_bounded", Severity::Info, title)
             .detail(detail)
             .suggestion(
-                "record what it waits for (a dependency, or a wait), or record without that lane",
+                "record what it waits for (a dependency or a wait), or leave that lane out of the recording",
             )
             .evidence(vec![background.id]),
     )

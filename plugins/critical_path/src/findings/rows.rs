@@ -48,20 +48,14 @@ pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
 }
 
 pub fn left_out(left_out: LeftOut) -> Option<Finding> {
-    let rows = left_out.bound + left_out.invalid + left_out.impossible;
+    let rows = left_out.rows();
     (rows > 0).then(|| {
         let title = counted(
             rows,
             "row has no usable times and is left out",
             "rows have no usable times and are left out",
         );
-        let detail = format!(
-            "{}, whose times are only upper bounds of the work; {} marked not valid; {} with an impossible duration",
-            counted(left_out.bound, "bound row", "bound rows"),
-            counted(left_out.invalid, "kernel", "kernels"),
-            counted(left_out.impossible, "row", "rows")
-        );
-        Finding::new("left_out", Severity::Info, title).detail(detail)
+        Finding::new("left_out", Severity::Info, title).detail(left_out.reasons())
     })
 }
 
@@ -70,7 +64,7 @@ pub fn ranks(ranks: &Ranks) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "the path crosses {} by {}; their clocks can be compared to within ±{}",
+        "the path crosses {} by {}; their clocks are known to within ±{}",
         counted(ranks.ranks, "rank", "ranks"),
         counted(ranks.collectives, "collective", "collectives"),
         time(ranks.uncertainty_ns)
@@ -96,19 +90,19 @@ pub fn skew(skew: &Skew) -> Finding {
         "ahead of"
     };
     let title = format!(
-        "the clock of device {} is {:.1} µs {direction} that of the host; its times are moved by that on the path",
+        "the clock of device {} is {:.1} µs {direction} that of the host; the path corrects its times by that",
         of_place(skew.device).1,
         skew.shift_ns.abs() as f64 / 1e3
     );
     let inferred = match skew.inferred {
         0 => String::new(),
         _ => format!(
-            " ({} inferred: times at which the host went on, again and again as long after the work it waited for)",
+            " ({} of them inferred from the constant time by which the host continued before work had ended)",
             skew.inferred
         ),
     };
     let detail = format!(
-        "estimated: no work begins before its launch, no wait returns before its work. As recorded {} of {} such facts are contradicted{inferred}, moved {}; the shift is the least that leaves no fewer",
+        "estimated: work begins after its launch, and a wait returns after the work it waited for. The recorded times contradict {} of {} such facts{inferred}, the corrected times {}; no smaller shift leaves fewer",
         skew.contradicted, skew.facts, skew.left
     );
     Finding::new("clock_skew", Severity::Info, title).detail(detail)

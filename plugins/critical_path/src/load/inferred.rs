@@ -48,13 +48,13 @@ impl Rule {
 
     pub fn evidence(self) -> &'static str {
         match self {
-            Self::Wait => "a wait ended right after work it does not name",
+            Self::Wait => "a wait that names no work ended right after work had ended",
             Self::BlockingCall => "a call that may wait returned right after work had ended",
             Self::Threads => {
                 "a thread continued when other threads had finished, and did nothing else meanwhile"
             }
             Self::DrainedDevice => {
-                "a thread that did nothing recorded launched each time right after the device had drained"
+                "a thread with nothing recorded launched each time right after the device ran out of work"
             }
             Self::CutOffWait => {
                 "a thread's first row came right after the end of work launched before the recording"

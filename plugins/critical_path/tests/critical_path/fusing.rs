@@ -116,7 +116,7 @@ fn a_host_that_launches_short_kernels_saves_its_calls() {
     );
     assert_eq!(
         finding(&out).unwrap(),
-        "3 kernels in a row, from `a` to `c`, run 10 times; if each row were one kernel, the run would be 8.9 % shorter"
+        "3 kernels in a row, from `a` to `c`, run 10 times; if each sequence were one kernel, the run would be 8.9 % shorter"
     );
 }
 

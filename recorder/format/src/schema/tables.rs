@@ -267,7 +267,7 @@ declare::tables! {
         input_dims: Option<Text>, Declared, "dimensions of each argument, as JSON: `[[16,128],[128,256],[]]`; a list of tensors is a list of such";
         input_types: Option<Text>, Declared, "element type of each argument, as JSON and as the program names it";
         input_strides: Option<Text>, Declared, "strides of each argument in elements, as JSON";
-        concrete_inputs: Option<Text>, Declared, "values of the arguments that are no tensors, as JSON; \"\": none recorded";
+        concrete_inputs: Option<Text>, Declared, "values of the arguments that are not tensors, as JSON; \"\": none recorded";
     }
     Devices "devices" of DeviceRow, "devices that the program could use",
     () {

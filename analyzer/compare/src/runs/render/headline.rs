@@ -118,7 +118,7 @@ fn largest_part(comparison: &Comparison, difference_ns: f64) -> Option<String> {
     let word = if share(part) >= 0.5 {
         "mostly"
     } else {
-        "most in one"
+        "largest part"
     };
     let what = match (part.kind.as_str(), part.name.as_str()) {
         ("gap", _) => "time in which nothing was recorded".to_owned(),

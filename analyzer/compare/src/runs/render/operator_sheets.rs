@@ -56,12 +56,12 @@ pub fn remarks(operators: &Operators) -> Vec<String> {
     };
     remarks.push(match operators.pairs {
         1 => format!(
-            "the largest differences first, as recorded: 1 run{iterations} per side, so variation between runs is \
-             not known, and none of this is a verdict"
+            "largest differences first; 1 run{iterations} per side, so variation between runs is not known and \
+             this is not a verdict"
         ),
         pairs => format!(
-            "the largest differences first: means of {pairs} pairs of runs{iterations} per side, and the smallest and \
-             largest change of a pair; none of this is a verdict"
+            "largest differences first; means of {pairs} pairs of runs{iterations} per side, with the smallest and \
+             largest change of a pair; this is not a verdict"
         ),
     });
     let untimed: u64 = operators.untimed_device_rows.iter().sum();
@@ -201,7 +201,7 @@ pub fn all_on_one_side(operators: &Operators) -> Vec<OnOneSide<'_>> {
     all
 }
 
-pub const ONE_SIDED: &str = "operators, with all below them, and names of kernels: above, both count for the operator that they are in";
+pub const ONE_SIDED: &str = "operators with everything below them, and kernel names; the table above counts both for the operator around them";
 
 fn one_sided(operators: &Operators, top: usize) -> Option<Sheet> {
     let all = all_on_one_side(operators);

@@ -258,9 +258,13 @@ fn not_told(comparison: &Comparison, top: usize, is_full: bool) -> Option<Sheet>
     let top = if is_full { top } else { 0 };
     let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
     for name in &names {
-        *reasons
-            .entry(name.why.as_deref().unwrap_or_default())
-            .or_default() += 1;
+        // Numbers of samples differ from name to name.
+        let why = name.why.as_deref().unwrap_or_default();
+        let why = match why.split_once(": ") {
+            Some((few @ "too few samples", _)) => few,
+            _ => why,
+        };
+        *reasons.entry(why).or_default() += 1;
     }
     let reasons: Vec<String> = reasons
         .iter()

@@ -144,10 +144,8 @@ impl<'a> Stage<'a> {
                     continue;
                 }
                 Ok(_) if !entry.path().is_file() => {
-                    self.problems.push(format!(
-                        "{}: left out: it is no regular file",
-                        name.display()
-                    ));
+                    self.problems
+                        .push(format!("{}: left out: not a regular file", name.display()));
                     continue;
                 }
                 Ok(kind) if kind.is_symlink() => fs::read_link(entry.path())

@@ -156,12 +156,12 @@ impl Doubts {
         let count = self.overlong.len() as u64;
         if count > 0 {
             let text = format!(
-                "{}: not valid, as a stream runs one after the other ({keep} their times)",
+                "{}: not valid, because a stream runs one kernel at a time ({keep} their times)",
                 counted(
                     count,
                     "kernel lasts",
                     "kernels last",
-                    "over many of its stream"
+                    "longer than several next kernels of its stream"
                 )
             );
             notes.warn(text);

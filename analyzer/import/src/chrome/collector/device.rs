@@ -251,7 +251,7 @@ impl Collector<'_> {
     pub(super) fn profiler_range(&mut self, event: &Event, start_ns: i64, dur_ns: i64) {
         for _ in 0..event.arguments.series_left_out {
             self.notes
-                .skip("metric of cuda_profiler_range that is no number, or one of very many");
+                .skip("metric of cuda_profiler_range that is not a number, or one of very many");
         }
         let device = event.arguments.device.and_then(|id| u32::try_from(id).ok());
         let of_process = identity(&event.process).and_then(|id| u32::try_from(id).ok());

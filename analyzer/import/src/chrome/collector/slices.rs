@@ -17,7 +17,7 @@ use crate::chrome::unitrace;
 use crate::cuda::call_kind::without_version;
 
 pub(super) const NO_WORK: &str =
-    "row of a device that is no work: idle time, or a sum over other rows";
+    "row of a device that is not work: idle time, or a sum over other rows";
 const PART_OF_COLLECTIVE: &str = "task of a collective, which is recorded as a whole";
 
 /// CANN records a wait in each of its layers.

@@ -106,7 +106,7 @@ impl Manifest {
             .map(|(name, value)| match option(value) {
                 Some(value) => Ok((name, value)),
                 None => Err(format!(
-                    "its manifest is wrong: the default of option {name} is no number, text, true, false or list of them"
+                    "its manifest is wrong: the default of option {name} is not a number, text, true, false or list of them"
                 )),
             })
             .collect::<Result<_, _>>()?;
@@ -192,7 +192,7 @@ fn input(name: String, value: toml::Value) -> Result<Input, String> {
             };
             let mut names = columns.iter();
             if columns.is_empty() || !names.all(|column| is_name(column, "_")) {
-                return Err(wrong("its columns are no names of columns".to_owned()));
+                return Err(wrong("its columns are not column names".to_owned()));
             }
             if !is_name(&name, "_.") {
                 return Err(wrong("it names no table (hint: give it sql)".to_owned()));
