@@ -102,7 +102,11 @@ fn detect_by(
         });
     }
     let is_database = head.starts_with(SQLITE_MAGIC) && source.packing().is_none();
-    let tables = is_database.then(|| table_names(path)).unwrap_or_default();
+    let tables = if is_database {
+        table_names(path)
+    } else {
+        Vec::new()
+    };
     let head = Head::new(&head).with_tables(tables);
     let refuse = |problem| Error::Format {
         path: path.to_owned(),
