@@ -55,7 +55,7 @@ const BYTES: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 17] = [
+const TEXTS: [(&str, &str, &str); 19] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -79,6 +79,16 @@ const TEXTS: [(&str, &str, &str); 17] = [
         "name,src_file,src_line,",
         "sums of Tracy (`tracy-csvexport`)",
         "export a Chrome trace where the program can, or record with `trueno-record run PROGRAM`",
+    ),
+    (
+        "OP CODE,OP TYPE,GLOBAL CALL COUNT,",
+        "the table of operations of Tenstorrent's profiler, with device times in cycles",
+        "record the host: `trueno-record run PROGRAM`",
+    ),
+    (
+        "cat,pid,tid,dur,ts,ph,name",
+        "a table made of a Chrome trace, such as ONNX Runtime's profile",
+        "give the JSON that it was made of: `sess_options.enable_profiling = True` writes it",
     ),
     // api_statistic.csv, step_trace_time.csv of one device and of a cluster, PipeUtilization.csv, OpBasicInfo.csv.
     ("Device_id,Level,API Name,", MSPROF.0, MSPROF.1),
@@ -121,7 +131,12 @@ const DCGM: (&str, &str) = (
 );
 
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 3] = [
+const KEYS: [(&str, &str, &str); 4] = [
+    (
+        "\"Layers\"",
+        "what trtexec says of the layers of an engine (`--exportLayerInfo`), which has no times",
+        "measure the engine: `trtexec --loadEngine=ENGINE --exportTimes=times.json --exportProfile=profile.json`",
+    ),
     (
         "\"schema\"",
         "an execution trace of PyTorch (Chakra), which has no times",
@@ -138,6 +153,33 @@ const KEYS: [(&str, &str, &str); 3] = [
         TO_PY_SPY,
     ),
 ];
+
+/// Ends of names of files whose first bytes say nothing, what they are, and the next step.
+const NAMES: [(&str, &str, &str); 2] = [
+    (
+        "ntff",
+        "a device profile of AWS Neuron, which only Neuron's tools read",
+        "convert it with the NEFF beside it, and give the *.pftrace: `neuron-explorer view -d FOLDER --output-format perfetto`",
+    ),
+    (
+        "neff",
+        "a program compiled for AWS Neuron, not a profile",
+        "give the *.pftrace that `neuron-explorer view -d FOLDER --output-format perfetto` makes of its profile",
+    ),
+];
+
+/// Tables of databases, what these are, and the next step.
+const TABLES: [(&str, &str, &str); 4] = [
+    ("StepTraceTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
+    ("CommAnalyzerTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
+    ("ClusterStepTraceTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
+    ("ClusterCommAnalyzerTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
+];
+
+const MSPROF_SUMS: (&str, &str) = (
+    "a database of sums of Ascend's profiler, which has no times",
+    "give ascend_pytorch_profiler.db, msprof.db or trace_view.json of the same profile",
+);
 
 const TO_PY_SPY: &str =
     "record samples with times: `py-spy record -f speedscope -o profile.json -- python PROGRAM`";
@@ -206,6 +248,20 @@ pub(crate) fn known_by_sight(
     if let Some((_, what, next)) = of_bytes {
         return Some(format!("is {what} (hint: {next})"));
     }
+    let of_table = TABLES.iter().find(|(table, ..)| head.has_table(table));
+    if let Some((_, what, next)) = of_table {
+        return Some(format!("is {what} (hint: {next})"));
+    }
+    let is_of_triton = head
+        .behind(&["[", "{", "\"id\"", ":"])
+        .is_some_and(|rest| rest.contains("\"timestamps\"") && rest.contains("\"REQUEST_START\""));
+    if is_of_triton {
+        return Some(
+            "is a trace of requests of Triton Inference Server (hint: record it as OpenTelemetry with \
+             `--trace-config mode=opentelemetry`, and give what the Collector's file exporter writes)"
+                .to_owned(),
+        );
+    }
     let of_text = TEXTS.iter().find(|(first, ..)| {
         let text = head.text().get(..first.len());
         text.is_some_and(|text| text.eq_ignore_ascii_case(first))
@@ -218,8 +274,13 @@ pub(crate) fn known_by_sight(
 }
 
 /// The same for a file that no importer recognises.
-pub(crate) fn known_by_content(head: &Head<'_>) -> Option<String> {
+pub(crate) fn known_by_content(path: &Path, head: &Head<'_>) -> Option<String> {
     let text = head.text();
+    let extension = path.extension().unwrap_or_default();
+    let of_name = NAMES.iter().find(|(name, ..)| extension == *name);
+    if let Some((_, what, next)) = of_name {
+        return Some(format!("is {what} (hint: {next})"));
+    }
     let of_nvprof = |line: &str| {
         let number = line
             .strip_prefix("==")
@@ -303,7 +364,7 @@ mod tests {
 
     #[test]
     fn files_that_nothing_reads_are_named_by_their_content() {
-        let by_content = |bytes: &[u8]| known_by_content(&Head::new(bytes));
+        let by_content = |bytes: &[u8]| known_by_content(Path::new("a.ntf"), &Head::new(bytes));
         for (text, words) in [
             (
                 &b"==21== NVPROF is profiling process 21, command: ./nbody\nN: 30720\n"[..],
@@ -319,9 +380,20 @@ mod tests {
             let problem = by_content(text).unwrap();
             assert!(problem.contains(words), "{problem}");
         }
+        for (name, words) in [("a.ntff", "*.pftrace"), ("b.neff", "not a profile")] {
+            let problem = known_by_content(Path::new(name), &Head::new(b"\x02\0\0\0")).unwrap();
+            assert!(problem.contains(words), "{problem}");
+        }
         for text in ["", "hello 12\n", "a;b\n", "plain", "x: 1\n\ty\n"] {
             assert_eq!(by_content(text.as_bytes()), None, "{text}");
         }
+    }
+
+    #[test]
+    fn databases_of_sums_are_named_by_their_tables() {
+        let head = Head::new(b"SQLite format 3\0").with_tables(vec!["StepTraceTime".to_owned()]);
+        let problem = known_by_sight(Path::new("analysis.db"), &head, None).unwrap();
+        assert!(problem.contains("ascend_pytorch_profiler.db"), "{problem}");
     }
 
     #[test]
@@ -359,6 +431,19 @@ mod tests {
                 "trace_view.json",
             ),
             ("{\"alloc_samples\": 52, \"args\": []", "py-spy"),
+            ("{\"Layers\": [{\n  \"Name\": \"conv\"", "--exportTimes"),
+            (
+                "[{\"id\":1,\"timestamps\":[{\"name\":\"HTTP_RECV_START\",\"ns\":2}]},{\"id\":1,\"timestamps\":[{\"name\":\"REQUEST_START\"",
+                "mode=opentelemetry",
+            ),
+            (
+                "OP CODE,OP TYPE,GLOBAL CALL COUNT,DEVICE ID\n",
+                "Tenstorrent",
+            ),
+            (
+                "cat,pid,tid,dur,ts,ph,name,args_op_name\n",
+                "enable_profiling",
+            ),
             ("{)\u{3}i", "cProfile"),
             (
                 "<?xml version=\"1.0\"?>\n<session version=\"2\" name=\"profile.nvvp\" hscale",

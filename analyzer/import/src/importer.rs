@@ -36,6 +36,8 @@ pub trait Importer: Sync {
 pub struct Head<'h> {
     bytes: &'h [u8],
     text: Cow<'h, str>,
+    /// Of a database that is not packed.
+    tables: Vec<String>,
 }
 
 pub(crate) const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
@@ -44,18 +46,32 @@ impl<'h> Head<'h> {
     pub fn new(bytes: &'h [u8]) -> Self {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = String::from_utf8_lossy(text);
-        Self { bytes, text }
+        Self {
+            bytes,
+            text,
+            tables: Vec::new(),
+        }
+    }
+
+    /// The same with the tables of a database: those of a large schema need not be named in its first bytes.
+    pub(crate) fn with_tables(self, tables: Vec<String>) -> Self {
+        Self { tables, ..self }
+    }
+
+    pub(crate) fn has_table(&self, name: &str) -> bool {
+        self.tables.iter().any(|table| table == name)
     }
 
     pub fn bytes(&self) -> &[u8] {
         self.bytes
     }
 
-    /// A SQLite database whose head contains all these words, such as table names.
+    /// A SQLite database whose head or names of tables contain all these words.
     pub fn is_database_with(&self, words: &[&str]) -> bool {
         let has = |word: &&str| {
             let mut parts = self.bytes.windows(word.len());
-            parts.any(|part| part == word.as_bytes())
+            self.tables.iter().any(|table| table.contains(word))
+                || parts.any(|part| part == word.as_bytes())
         };
         self.bytes.starts_with(SQLITE_MAGIC) && words.iter().all(has)
     }

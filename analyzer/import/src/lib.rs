@@ -5,6 +5,7 @@
 //! read, kept and left out. What of a file is held in memory, each module says.
 
 mod aggregates;
+pub mod ascend_db;
 pub mod axonml;
 pub mod brick_profiler;
 pub mod cgp;
@@ -16,6 +17,7 @@ mod error;
 pub mod firefox;
 pub mod flight_recorder;
 mod foreign;
+pub mod hipprof;
 mod importer;
 mod json_attributes;
 mod json_list;
@@ -38,6 +40,7 @@ mod registry;
 pub mod renacer;
 pub mod rocpd;
 pub mod rocprof_json;
+pub mod rpd;
 mod signatures;
 mod sorter;
 mod source;

@@ -85,7 +85,10 @@ impl Importer for NsysSqlite {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         if let Some(unpacked) = unpack(path, options, into, notes)? {
-            let done = self.import(&unpacked, options, into, notes, progress);
+            // Of a packed database only the first bytes were looked at, which need not name its tables.
+            let importer = crate::detect(&unpacked);
+            let done = importer
+                .and_then(|importer| importer.import(&unpacked, options, into, notes, progress));
             let removed = fs::remove_file(&unpacked);
             removed.map_err(|error| Error::io(&unpacked, "remove it", error))?;
             return done.map_err(|error| error.of_file(path));
@@ -102,7 +105,7 @@ impl Importer for NsysSqlite {
 }
 
 /// Unpacks a database next to the run, because SQLite needs random access. `None` if it is not compressed.
-fn unpack(
+pub(crate) fn unpack(
     path: &Path,
     options: &Options,
     into: &RunWriter,
@@ -222,13 +225,12 @@ fn import_all(
 
 fn no_export(path: &Path, found: &[String]) -> Error {
     let has = |table: &str| found.iter().any(|name| name == table);
-    let known = if has("CANN_API") && has("NPU_INFO") {
-        Some(
-            "is a database of Ascend's profiler, which is not read (hint: give the trace_view.json that it writes beside \
-             it; to have one, profile with `export_type=torch_npu.profiler.ExportType.Text`, or convert with \
-             `msprof --export=on --type=text --output=FOLDER`)",
-        )
-    } else if has("ANALYSIS_DETAILS") || has("TARGET_INFO_SYSTEM_ENV") {
+    let is_of_nsys = |name: &String| {
+        ["CUPTI_", "ENUM_NSYS", "StringIds", "NVTX_"]
+            .iter()
+            .any(|begin| name.starts_with(begin))
+    };
+    let known = if has("ANALYSIS_DETAILS") || has("TARGET_INFO_SYSTEM_ENV") {
         Some(
             "is an Nsight Systems export without activity: no CUDA call, NVTX range or call of the system was recorded \
              (hint: record again with `nsys profile --trace cuda,nvtx,osrt PROGRAM`, and see that the program uses the GPU)",
@@ -242,6 +244,7 @@ fn no_export(path: &Path, found: &[String]) -> Error {
             problem: problem.to_owned(),
         };
     }
+    let is_of_another = !found.is_empty() && !found.iter().any(is_of_nsys);
     let mut found: Vec<&str> = found.iter().take(8).map(String::as_str).collect();
     if found.is_empty() {
         found.push("no table");
@@ -253,6 +256,16 @@ fn no_export(path: &Path, found: &[String]) -> Error {
             path: path.to_owned(),
             problem: "is a database of rocprof (hint: give the results.json or results.csv that rocprof wrote beside it)"
                 .to_owned(),
+        };
+    }
+    if is_of_another {
+        return Error::Format {
+            path: path.to_owned(),
+            problem: format!(
+                "is a database of no known profiler, with tables {} (hint: read are those of Nsight Systems, nvprof, \
+                 rocprofv3, rocmProfileData, hipprof and Ascend's profilers)",
+                found.join(", ")
+            ),
         };
     }
     Error::Format {

@@ -85,7 +85,7 @@ impl Importer for Nvprof {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let mut rows = Rows::open(path, options, notes)?;
+        let mut rows = Rows::open(path, options, into, notes)?;
         if !TABLES.iter().any(|table| rows.has(table)) {
             let found: Vec<&str> = rows.tables().take(8).collect();
             return Err(Error::Format {
@@ -122,12 +122,7 @@ impl Importer for Nvprof {
         }
         ranges(&mut rows, &names, &mut feed)?;
         progress(rows.bytes);
-        for text in std::mem::take(&mut rows.damaged) {
-            feed.run().run().problems.push(text.clone());
-            feed.notes().warn(text);
-        }
-        let hash = rows.hash(options)?;
-        feed.finish(hash)
+        rows.finish(feed, options)
     }
 }
 

@@ -4,16 +4,17 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 
-use crate::importer::{Head, Importer};
+use crate::importer::{Head, Importer, SQLITE_MAGIC};
 use crate::source::Source;
+use crate::sqlite_rows::table_names;
 use crate::{
-    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, firefox, flight_recorder,
-    foreign, ncu, nsys, nvprof, otlp, perf_script, perfetto, pipeline, proton, renacer, rocpd,
-    rocprof_json, speedscope, strace, tensorrt, torch_memory, xplane,
+    Error, Options, ascend_db, axonml, brick_profiler, cgp, chrome, device_csv, firefox,
+    flight_recorder, foreign, hipprof, ncu, nsys, nvprof, otlp, perf_script, perfetto, pipeline,
+    proton, renacer, rocpd, rocprof_json, rpd, speedscope, strace, tensorrt, torch_memory, xplane,
 };
 
 /// All formats. A file is of the first one that recognises it.
-pub const IMPORTERS: [&dyn Importer; 24] = [
+pub const IMPORTERS: [&dyn Importer; 27] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
@@ -28,7 +29,10 @@ pub const IMPORTERS: [&dyn Importer; 24] = [
     &torch_memory::TorchMemory,
     &pipeline::PipelineTimeline,
     &chrome::Kineto,
+    &rpd::Rpd,
     &rocpd::Rocpd,
+    &ascend_db::AscendDb,
+    &hipprof::Hipprof,
     &nvprof::Nvprof,
     &nsys::NsysSqlite,
     &ncu::NcuCsv,
@@ -97,7 +101,13 @@ fn detect_by(
             },
         });
     }
-    let head = Head::new(&head);
+    let is_database = head.starts_with(SQLITE_MAGIC) && source.packing().is_none();
+    let tables = if is_database {
+        table_names(path)
+    } else {
+        Vec::new()
+    };
+    let head = Head::new(&head).with_tables(tables);
     let refuse = |problem| Error::Format {
         path: path.to_owned(),
         problem,
@@ -118,7 +128,7 @@ fn unknown(path: &Path, head: &Head<'_>) -> String {
         Some("nsys-rep" | "qdrep") => "convert it with `nsys export --type sqlite`",
         Some("ncu-rep") => "convert it with `ncu --import FILE --csv --page raw`",
         _ if head.bytes().starts_with(perf_script::PERF_DATA) => perf_script::PERF_DATA_HINT,
-        _ => match foreign::known_by_content(head) {
+        _ => match foreign::known_by_content(path, head) {
             Some(problem) => return problem,
             None => {
                 "if it is one of the formats below, name it with `trueno-analyze import --input-format`"

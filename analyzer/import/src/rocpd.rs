@@ -27,9 +27,6 @@ const DISPATCHES: &str = "rocpd_kernel_dispatch";
 /// Correlation ids of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
 
-const OF_ROCM_PROFILE_DATA: &str = "is a database of rocmProfileData (hint: convert it with its `rpd2tracing.py FILE trace.json`, and \
-                                    give trace.json)";
-
 pub struct Rocpd;
 
 impl Importer for Rocpd {
@@ -53,7 +50,7 @@ impl Importer for Rocpd {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let mut rows = Rows::open(path, options, notes)?;
+        let mut rows = Rows::open(path, options, into, notes)?;
         let sets: Vec<String> = rows
             .tables()
             .filter_map(|table| table.strip_prefix(DISPATCHES))
@@ -61,12 +58,6 @@ impl Importer for Rocpd {
             .collect();
         if sets.is_empty() {
             let found: Vec<&str> = rows.tables().take(8).collect();
-            if found.contains(&"rocpd_api") {
-                return Err(Error::Format {
-                    path: path.to_owned(),
-                    problem: OF_ROCM_PROFILE_DATA.to_owned(),
-                });
-            }
             return Err(Error::Format {
                 path: path.to_owned(),
                 problem: format!(
@@ -79,11 +70,14 @@ impl Importer for Rocpd {
         let mut devices = 0;
         for (set, suffix) in sets.iter().enumerate() {
             let base = devices;
+            let events = format!("rocpd_event{suffix}");
+            let has_stack_ids = rows.has(&events) && rows.columns(&events)?.contains("stack_id");
             devices += Set {
                 rows: &mut rows,
                 feed: &mut feed,
                 suffix,
                 correlations: (set as u64) << PROCESS_SHIFT,
+                has_stack_ids,
                 agents: HashMap::new(),
                 names: HashMap::new(),
                 threads: HashMap::new(),
@@ -92,12 +86,7 @@ impl Importer for Rocpd {
             .read(base)?;
             progress(rows.bytes * (set as u64 + 1) / sets.len() as u64);
         }
-        for text in std::mem::take(&mut rows.damaged) {
-            feed.run().run().problems.push(text.clone());
-            feed.notes().warn(text);
-        }
-        let hash = rows.hash(options)?;
-        feed.finish(hash)
+        rows.finish(feed, options)
     }
 }
 
@@ -106,6 +95,7 @@ struct Set<'r, 'a> {
     feed: &'r mut Feed<'a>,
     suffix: &'r str,
     correlations: u64,
+    has_stack_ids: bool,
     agents: HashMap<i64, u32>,
     names: HashMap<i64, String>,
     /// Process and thread ids of the system, by row id.
@@ -231,8 +221,13 @@ impl Set<'_, '_> {
         self.table("event")
     }
 
+    /// What calls and their work have in common: ROCm 7 leaves `correlation_id` 0 and writes the id of
+    /// rocprofiler-sdk as `stack_id`.
     fn correlation_column(&self) -> String {
         match self.events() {
+            Some(events) if self.has_stack_ids => format!(
+                "(SELECT COALESCE(NULLIF(e.correlation_id, 0), e.stack_id) FROM {events} e WHERE e.id = r.event_id)"
+            ),
             Some(events) => {
                 format!("(SELECT e.correlation_id FROM {events} e WHERE e.id = r.event_id)")
             }
@@ -394,12 +389,12 @@ impl Set<'_, '_> {
         let Some(table) = self.table("region") else {
             return Ok(());
         };
-        let (correlation, category) = match self.events() {
-            Some(events) => (
-                format!("(SELECT e.correlation_id FROM {events} e WHERE e.id = r.event_id)"),
-                format!("(SELECT e.category_id FROM {events} e WHERE e.id = r.event_id)"),
-            ),
-            None => ("NULL".to_owned(), "NULL".to_owned()),
+        let correlation = self.correlation_column();
+        let category = match self.events() {
+            Some(events) => {
+                format!("(SELECT e.category_id FROM {events} e WHERE e.id = r.event_id)")
+            }
+            None => "NULL".to_owned(),
         };
         let sql = format!(
             "SELECT r.name_id, r.start, r.\"end\", r.tid, {correlation}, {category} FROM {table} r"
@@ -508,7 +503,14 @@ impl Set<'_, '_> {
                 }
                 let place = thread.and_then(|thread| threads.get(&thread).copied());
                 let device = agent.and_then(|agent| agents.get(&agent).copied());
-                feed.allocation(place.unwrap_or_default(), time_ns, bytes, address, device)
+                feed.allocation(
+                    place.unwrap_or_default(),
+                    time_ns,
+                    bytes,
+                    address,
+                    device,
+                    None,
+                )
             },
         )
     }

@@ -1,11 +1,14 @@
 //! Rows of databases of other profilers than Nsight Systems, one by one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Row};
+use trueno_format::run_writer::RunWriter;
 
-use crate::nsys::open_database;
+use crate::chrome::feed::Feed;
+use crate::nsys::{open_database, unpack};
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 
@@ -17,11 +20,30 @@ pub(crate) struct Rows {
     tables: BTreeSet<String>,
     pub bytes: u64,
     pub damaged: Vec<String>,
+    _unpacked: Option<Unpacked>,
+}
+
+/// What a packed database became, removed at the end.
+struct Unpacked(PathBuf);
+
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
 }
 
 impl Rows {
-    pub fn open(path: &Path, options: &Options, notes: &mut Notes) -> Result<Self, Error> {
-        let (connection, bytes) = open_database(path, notes)?;
+    /// Opens a database, which may be packed: SQLite needs random access, so it is unpacked beside the run.
+    pub fn open(
+        path: &Path,
+        options: &Options,
+        into: &RunWriter,
+        notes: &mut Notes,
+    ) -> Result<Self, Error> {
+        let unpacked = unpack(path, options, into, notes)?.map(Unpacked);
+        let file = unpacked.as_ref().map_or(path, |unpacked| &unpacked.0);
+        let (connection, bytes) =
+            open_database(file, notes).map_err(|error| error.of_file(path))?;
         let mut rows = Self {
             connection,
             path: path.to_owned(),
@@ -29,15 +51,16 @@ impl Rows {
             tables: BTreeSet::new(),
             bytes,
             damaged: Vec::new(),
+            _unpacked: unpacked,
         };
         let mut tables = BTreeSet::new();
         rows.each(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0",
-            |row| {
-                tables.insert(row.get::<_, String>(0)?);
+            TABLE_NAMES,
+            |row| row.get::<_, String>(0),
+            |name| {
+                tables.insert(name);
                 Ok(())
             },
-            |()| Ok(()),
         )?;
         rows.tables = tables;
         Ok(rows)
@@ -96,6 +119,37 @@ impl Rows {
         })
     }
 
+    /// Two columns of a table as a map; empty without the table.
+    pub fn texts(
+        &mut self,
+        table: &str,
+        [id, value]: [&str; 2],
+    ) -> Result<HashMap<i64, String>, Error> {
+        let mut texts = HashMap::new();
+        if self.has(table) {
+            let sql = format!("SELECT {id}, {value} FROM {}", quoted(table));
+            self.each(
+                &sql,
+                |row| Ok((number(row, 0), text(row, 1))),
+                |(id, value)| {
+                    texts.extend(id.zip(value));
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(texts)
+    }
+
+    /// Reports what was left out for damage, and writes the rows that were fed. Returns the length of the run.
+    pub fn finish(mut self, mut feed: Feed<'_>, options: &Options) -> Result<Option<i64>, Error> {
+        for text in std::mem::take(&mut self.damaged) {
+            feed.run().run().problems.push(text.clone());
+            feed.notes().warn(text);
+        }
+        let hash = self.hash(options)?;
+        feed.finish(hash)
+    }
+
     pub fn hash(&self, options: &Options) -> Result<u64, Error> {
         let mut nothing = |_| ();
         let source = Source::open(&self.path, options, &mut nothing)?;
@@ -103,6 +157,26 @@ impl Rows {
         hash.map_err(|e| Error::io(&self.path, "read it to its end", e))
     }
 }
+
+/// The tables of a database; none if it cannot be read.
+pub(crate) fn table_names(path: &Path) -> Vec<String> {
+    let Ok((connection, _)) = open_database(path, &mut Notes::default()) else {
+        return Vec::new();
+    };
+    let mut names = Vec::new();
+    let _ = each_row(
+        &connection,
+        TABLE_NAMES,
+        &mut |row| row.get::<_, String>(0),
+        &mut |name| {
+            names.push(name);
+            Ok(())
+        },
+    );
+    names
+}
+
+const TABLE_NAMES: &str = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0";
 
 /// Reads rows to the end or to an unreadable one. Returns SQLite's error of the latter.
 fn each_row<T>(

@@ -336,8 +336,11 @@ impl Name {
 
 /// The API of a function and its name in it, without its version: `cuMemFree_v2` is `MemFree`.
 fn in_api(name: &str) -> Option<(&'static Api, &str)> {
-    // Ascend writes the layer before the function: `AscendCL@aclrtSynchronizeStream`.
+    // Ascend writes the layer before the function: `AscendCL@aclrtSynchronizeStream`; programs that print CUPTI's records
+    // write the kind: `Runtime: cudaFree`.
     let name = name.rsplit_once('@').map_or(name, |(_, name)| name);
+    let kind = name.strip_prefix("Runtime: ");
+    let name = kind.or(name.strip_prefix("Driver: ")).unwrap_or(name);
     APIS.iter().find_map(|api| {
         let function = name.strip_prefix(api.prefix)?;
         let first = function.as_bytes().first()?;
@@ -428,13 +431,12 @@ pub enum Category {
 pub fn category(category: &str) -> Option<Category> {
     Some(match category {
         // ONNX Runtime and PyTorch of 2021 write capitals.
-        "kernel" | "Kernel" | "mtia_ccp_events" | "gpu_op" | "npu_op" | "device_op" => {
-            Category::Kernel
-        }
-        "gpu_memcpy" | "Memcpy" => Category::Copy,
-        "gpu_memset" | "Memset" => Category::Fill,
-        "cuda_runtime" | "cuda_driver" | "Runtime" | "mtia_runtime" | "xpu_runtime"
-        | "xpu_driver" | "glow_runtime" => Category::Call,
+        "kernel" | "Kernel" | "GPU_Kernel" | "mtia_ccp_events" | "gpu_op" | "npu_op"
+        | "device_op" => Category::Kernel,
+        "gpu_memcpy" | "Memcpy" | "MemCopy" => Category::Copy,
+        "gpu_memset" | "Memset" | "MemSet" => Category::Fill,
+        "cuda_runtime" | "cuda_driver" | "CUDA_Runtime" | "CUDA_Driver" | "Runtime"
+        | "mtia_runtime" | "xpu_runtime" | "xpu_driver" | "glow_runtime" => Category::Call,
         "hpu_op" | "privateuse1_runtime" | "privateuse1_driver" | "collective_comm" => {
             Category::CallOrWork
         }
@@ -768,6 +770,7 @@ mod tests {
             ("clFinish", Some(Wait(WaitFor::Stream))),
             ("aclrtMemcpyAsync", Some(AsyncCopy)),
             ("AscendCL@aclnnMm", Some(Launch)),
+            ("Runtime: cudaLaunchKernel_v7000", Some(Launch)),
             ("mtiaLaunch", Some(Launch)),
             ("PJRT_Event_Await", Some(Wait(WaitFor::Event))),
             ("cnInvokeKernel", Some(Launch)),

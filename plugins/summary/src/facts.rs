@@ -112,6 +112,8 @@ pub struct Facts {
     pub peak: Option<Peak>,
     /// Readings and names of counters.
     pub counters: (u64, u64),
+    /// Summed times by name of a file without events, largest first.
+    pub sums: Vec<(String, i64)>,
 }
 
 /// Memory of a place at its peak.
@@ -198,7 +200,7 @@ impl Facts {
         let path_names = run.table("path_names")?;
         let path_work = path_work(&path_names)?;
         let is_iteration = |name: &str| is_any_of(&iterations, name);
-        let path = PathShares::read(&path_names, &path_kinds, &kernels, is_iteration)?;
+        let path = PathShares::read(&path_names, &path_kinds, &kernels, wall_ns, is_iteration)?;
         let graphs = run.table("graph_launches")?;
         let paused_ns = match ranks {
             0 | 1 => paused_ns(&run.table("pauses")?, window)?,
@@ -254,6 +256,7 @@ impl Facts {
             flight_dumps: flight_dumps(&run.table("flight_dumps")?)?,
             peak: Peak::read(&memory, &run.table("memory_owners")?)?,
             counters: counters(&run.table("counters")?)?,
+            sums: named_sums(&run.table("sums")?)?,
             sampled,
         })
     }
@@ -334,6 +337,7 @@ impl PathShares {
         names: &Table,
         kinds: &[(String, f64)],
         kernels: &[Kernel],
+        wall_ns: Option<i64>,
         is_iteration: impl Fn(&str) -> bool,
     ) -> Result<Option<Self>> {
         if names.is_empty() {
@@ -349,8 +353,10 @@ impl PathShares {
             not_recorded: kind("gap"),
             ..Self::default()
         };
-        let of_devices: std::collections::BTreeSet<&str> =
-            kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        let of_devices: BTreeMap<&str, i64> = kernels
+            .iter()
+            .map(|kernel| (kernel.name.as_str(), kernel.dur_ns))
+            .collect();
         let rows = names
             .text("name")?
             .iter()
@@ -359,16 +365,24 @@ impl PathShares {
             let (Some(name), Some(share)) = (name, share) else {
                 continue;
             };
-            let part = match of_devices.contains(name) {
-                true if category == Some("communication") => &mut out.communication,
-                true => &mut out.computation,
-                false if category == Some(PROFILER) => &mut out.profiler,
-                false if category == Some("waiting") => &mut out.waits,
-                false if is_iteration(name) => &mut out.not_recorded,
-                false if name.to_ascii_lowercase().contains("memcpy") => &mut out.copy,
-                false => &mut out.host,
+            let of_kernels = of_devices
+                .get(name)
+                .map(|dur_ns| of_kernels(*dur_ns, share, wall_ns));
+            if let Some(of_kernels) = of_kernels {
+                match category {
+                    Some("communication") => out.communication += of_kernels,
+                    _ => out.computation += of_kernels,
+                }
+            }
+            let rest = share - of_kernels.unwrap_or(0.0);
+            let part = match category {
+                Some(PROFILER) => &mut out.profiler,
+                Some("waiting") => &mut out.waits,
+                _ if is_iteration(name) => &mut out.not_recorded,
+                _ if name.to_ascii_lowercase().contains("memcpy") => &mut out.copy,
+                _ => &mut out.host,
             };
-            *part += share;
+            *part += rest;
         }
         Ok(Some(out))
     }
@@ -376,6 +390,13 @@ impl PathShares {
     pub fn devices(&self) -> f64 {
         self.computation + self.communication + self.copy
     }
+}
+
+/// The part of a name's share of the path that kernels of the name can have taken. Operators of the host have the
+/// names of their kernels in TensorFlow's timelines: the rest is theirs.
+pub fn of_kernels(dur_ns: i64, share: f64, wall_ns: Option<i64>) -> f64 {
+    let most = wall_ns.and_then(|wall_ns| trueno_analysis::share(dur_ns, wall_ns));
+    share.min(most.unwrap_or(share))
 }
 
 /// A single call must be at least this share of the run.
@@ -444,6 +465,23 @@ fn counters(table: &Table) -> Result<(u64, u64)> {
         Ok(count.max(0).cast_unsigned())
     };
     Ok((first("readings")?, first("names")?))
+}
+
+fn named_sums(table: &Table) -> Result<Vec<(String, i64)>> {
+    let plain = |name: &str| {
+        let name = name.strip_prefix("sum: ").unwrap_or(name);
+        // A call path of Proton ends in the kernel, and says of which device.
+        if let Some(path) = name.strip_suffix(" time (ns)") {
+            let path = path.rsplit_once(" (gpu ").map_or(path, |(path, _)| path);
+            return path.rsplit('/').next().unwrap_or(path).to_owned();
+        }
+        let ends = [" total [ns]", " total"];
+        let plain = ends.iter().find_map(|end| name.strip_suffix(end));
+        plain.unwrap_or(name).to_owned()
+    };
+    let rows = table.text("name")?.iter().zip(table.f64("value")?.iter());
+    let rows = rows.filter_map(|(name, value)| Some((plain(name?), value.filter(|ns| *ns > 0.0)?)));
+    Ok(rows.map(|(name, ns)| (name, ns as i64)).collect())
 }
 
 fn flight_dumps(table: &Table) -> Result<Option<(u64, u64)>> {

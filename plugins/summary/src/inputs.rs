@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 35] = all(
+pub const INPUTS: [Input; 36] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 35] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 35] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 36] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 35] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 36] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -116,6 +116,12 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 35] {
         may(
             "counters",
             "SELECT CAST(COUNT(*) AS BIGINT) AS readings, CAST(COUNT(DISTINCT name) AS BIGINT) AS names FROM counters",
+        ),
+        // Times by name of files without events.
+        may(
+            "sums",
+            "SELECT name, value FROM counters WHERE name LIKE 'sum: % total [ns]' OR name LIKE 'sum: % time (ns)' \
+         OR (name LIKE 'sum: % total' AND unit = 'ns') ORDER BY value DESC, name",
         ),
         may(
             "incomplete_collectives",

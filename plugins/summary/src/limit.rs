@@ -8,7 +8,7 @@ use trueno_analysis::vendors::is_communication;
 use trueno_analysis::wording::percent;
 
 use crate::devices::Split;
-use crate::facts::{Bottleneck, Facts};
+use crate::facts::{Bottleneck, Facts, of_kernels};
 use crate::sentence::{self, short};
 
 /// A finding with a smaller gain does not bound the run.
@@ -225,8 +225,15 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     } else if let Some(limit) = of_gaps(facts).or_else(|| of_waits(facts)) {
         limit
     } else {
-        let is_kernel = |name: &str| facts.kernels.iter().any(|kernel| kernel.name == name);
-        let work = facts.path_work.iter().filter(|row| !is_kernel(&row.0));
+        let of_host = |(name, share): &(String, f64)| {
+            let kernel = facts.kernels.iter().find(|kernel| kernel.name == *name);
+            let of_kernels = kernel.map_or(0.0, |kernel| {
+                of_kernels(kernel.dur_ns, *share, facts.wall_ns)
+            });
+            (name.clone(), share - of_kernels)
+        };
+        let work: Vec<(String, f64)> = facts.path_work.iter().map(of_host).collect();
+        let work = work.iter().filter(|row| row.1 > 0.0);
         let all: f64 = work.clone().map(|row| row.1).sum();
         let work = work.filter(|row| row.1 >= MIN_PART).take(PARTS);
         let work: Vec<(String, String)> = work

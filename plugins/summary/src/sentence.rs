@@ -81,6 +81,27 @@ fn flight(facts: &Facts) -> String {
     }
 }
 
+/// What takes the most time in a file that has sums by name and nothing else.
+fn sums_alone(sums: &[(String, i64)]) -> String {
+    const SHOWN: usize = 3;
+    let all_ns = sums.iter().map(|row| row.1).fold(0, i64::saturating_add);
+    let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
+    let large = sums.iter().filter(|row| share(row.1) >= MIN_EXPOSED);
+    let large: Vec<String> = large
+        .take(SHOWN)
+        .map(|(name, ns)| format!("{} {}", short(name), percent(share(*ns))))
+        .collect();
+    let most = match large.as_slice() {
+        [] => "in many small parts".to_owned(),
+        large => format!("most in {}", large.join(", ")),
+    };
+    format!(
+        "only sums were recorded: {} over {}, {most}",
+        time(all_ns as f64),
+        wording::many(sums.len() as u64, "name")
+    )
+}
+
 /// The sentence: what was timed, how busy it was, what bounds it, and what would help.
 pub fn sentence(
     facts: &Facts,
@@ -107,6 +128,7 @@ pub fn sentence(
             (None, _) if facts.peak.is_some() => {
                 facts.peak.as_ref().map_or(String::new(), memory_alone)
             }
+            (None, _) if !facts.sums.is_empty() => sums_alone(&facts.sums),
             (None, _) if facts.counters.0 > 0 => format!(
                 "only counters were recorded: {} of {}",
                 wording::many(facts.counters.0, "reading"),

@@ -217,6 +217,20 @@ fn memory_or_counters_alone_are_told() {
         sentence(&summary([wall(MS, 7), counters])),
         "only counters were recorded: 1,200 readings of 3 counters"
     );
+    let sums = Table::build("sums")
+        .text(
+            "name",
+            [
+                "sum: a/b/gemm (gpu 0) time (ns)",
+                "sum: conv/Conv2D total",
+                "sum: tiny total [ns]",
+            ],
+        )
+        .f64("value", [6e6, 3.9e6, 1e5]);
+    assert_eq!(
+        sentence(&summary([wall(MS, 7), sums])),
+        "only sums were recorded: 10.0 ms over 3 names, most in gemm 60 %, conv/Conv2D 39 %"
+    );
 }
 
 fn bricks(rows: &[(&str, i64)]) -> TableBuilder {
@@ -686,5 +700,32 @@ fn an_iteration_in_which_nothing_is_recorded_is_not_work() {
             "bound by the host: 70 % of the wall, 60 % in aten::empty, 10 % outside operators"
         ),
         "{host}"
+    );
+}
+
+/// TensorFlow names kernels like the operators of the host that launch them.
+#[test]
+fn operators_named_like_their_kernels_are_work_of_the_host() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 5 * MS, 0, 0)]);
+    let path_of = |host: f64| {
+        [
+            Table::build("path_kinds")
+                .text("kind", ["work", "gap"])
+                .f64("wall_share", [0.95, 0.05]),
+            Table::build("path_names")
+                .text("name", ["Conv2D", "IteratorGetNext"])
+                .text("category", [Some("convolution"), None])
+                .f64("wall_share", [host, 0.95 - host]),
+            kernels(&[("Conv2D", 3, 4 * MS)]),
+        ]
+    };
+    let [kinds, names, kernels] = path_of(0.85);
+    let inputs = [wall(100 * MS, 9), idle, exposure, kinds, names, kernels];
+    let told = sentence(&summary(inputs));
+    assert!(
+        told.contains(
+            "bound by the host: 91 % of the wall, most in Conv2D 81 %, IteratorGetNext 10 %"
+        ),
+        "{told}"
     );
 }

@@ -31,7 +31,7 @@ fn class(category: &str) -> Class {
         "cpu_op" | "Operator" => return Class::Operator,
         "gpu_user_annotation" => return Class::DeviceAnnotation,
         "cuda_profiler_range" => return Class::ProfilerRange,
-        "overhead" => return Class::Overhead,
+        "overhead" | "Overhead" => return Class::Overhead,
         "Trace" => return Class::Window,
         _ => {}
     }

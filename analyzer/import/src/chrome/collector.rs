@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use arguments::KeptArguments;
 pub(super) use device::{class_of_work, id_of_place};
 use kernel_counters::KernelCounters;
+pub(crate) use slices::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 

@@ -239,7 +239,8 @@ impl Shape {
 
     pub fn no_trace(&self, path: &Path) -> Error {
         let found = if self.has_events && self.has_only_others {
-            "its elements are not objects, as in the memory timelines that PyTorch exports"
+            "its elements are not objects, as in the memory timelines that PyTorch exports (hint: give the snapshot that \
+             `torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")` writes)"
                 .to_owned()
         } else if self.has_events {
             "its objects have no ph".to_owned()

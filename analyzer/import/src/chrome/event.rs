@@ -85,6 +85,8 @@ pub(super) struct Arguments {
     pub label: Vec<u8>,
     /// Number that links Ascend's calls to their tasks.
     pub connection: Option<u64>,
+    /// Of a call that copies, as rocprof states its parameters.
+    pub call_bytes: Option<u64>,
     pub shapes: Shapes,
     pub series: Vec<(Vec<u8>, f64)>,
     pub series_left_out: u64,
@@ -292,11 +294,14 @@ impl Arguments {
     fn set_other(&mut self, key: &[u8], value: &[u8]) {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
         match key {
-            b"correlation_id" => self.correlation = identity(value).filter(|id| *id != 0),
+            b"correlation_id" | b"correlationId" => {
+                self.correlation = identity(value).filter(|id| *id != 0)
+            }
             b"connection_id" => self.connection = identity(value).filter(|id| *id != NO_CONNECTION),
             b"device_id" | b"dev-id" => self.device = signed(),
             b"Stream Id" | b"stream_id" | b"stream-id" => self.stream = signed(),
             b"queue-id" | b"queue_id" if self.stream.is_none() => self.stream = signed(),
+            b"args" => self.call_bytes = copied_bytes(value),
             b"direction" => self.direction = Direction::from_words(&String::from_utf8_lossy(value)),
             b"size" => self.size = signed(),
             b"grid_x" | b"grid_y" | b"grid_z" => set_axis(&mut self.grid, key, value),
@@ -313,6 +318,13 @@ impl Arguments {
             _ => self.series_left_out += 1,
         }
     }
+}
+
+/// The bytes in `( dst(0x7f28) src(0x7f6a) sizeBytes(4096) kind(1))`.
+fn copied_bytes(parameters: &[u8]) -> Option<u64> {
+    let parameters = std::str::from_utf8(parameters).ok()?;
+    let (_, bytes) = parameters.split_once("sizeBytes(")?;
+    bytes.split_once(')')?.0.parse().ok()
 }
 
 fn set_axis(of: &mut Option<[u32; 3]>, key: &[u8], value: &[u8]) {

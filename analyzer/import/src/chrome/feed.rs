@@ -11,11 +11,16 @@ use super::collector::Collector;
 use super::document::Sink;
 use super::event::Event;
 use super::scanner::Value;
+
+pub(crate) use super::collector::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
 use crate::{Error, Notes, Options};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Range,
+    Operator,
+    /// Of Python.
+    Function,
     Call,
     Kernel,
     Copy,
@@ -126,6 +131,8 @@ impl<'a> Feed<'a> {
         event.phase = b'X';
         let category: &[u8] = match slice.kind {
             Kind::Range => b"user_annotation",
+            Kind::Operator => b"cpu_op",
+            Kind::Function => b"python_function",
             Kind::Call => b"cuda_runtime",
             Kind::Copy => b"gpu_memcpy",
             Kind::Fill => b"gpu_memset",
@@ -147,7 +154,10 @@ impl<'a> Feed<'a> {
         );
         let arguments = &mut event.arguments;
         arguments.correlation = slice.correlation;
-        let is_work = !matches!(slice.kind, Kind::Range | Kind::Call);
+        let is_work = !matches!(
+            slice.kind,
+            Kind::Range | Kind::Operator | Kind::Function | Kind::Call
+        );
         let device = slice.device.or(is_work.then_some(0));
         arguments.device = device.map(i64::from);
         arguments.stream = slice.stream.map(i64::from);
@@ -205,6 +215,7 @@ impl<'a> Feed<'a> {
         self.collector.event(event)
     }
 
+    /// The totals are what the allocator had handed out and reserved on the device after it.
     pub fn allocation(
         &mut self,
         (process, thread): (u64, u64),
@@ -212,6 +223,7 @@ impl<'a> Feed<'a> {
         bytes: i64,
         address: Option<u64>,
         device: Option<u32>,
+        totals_bytes: Option<(u64, u64)>,
     ) -> Result<(), Error> {
         let event = &mut self.event;
         event.reset();
@@ -227,6 +239,7 @@ impl<'a> Feed<'a> {
         arguments.address = address;
         arguments.device = device.map(i64::from);
         arguments.device_type = Some(i64::from(device.is_some()));
+        (arguments.allocated, arguments.reserved) = totals_bytes.unzip();
         self.collector.event(event)
     }
 

@@ -48,7 +48,18 @@ const NO_START: &str = "flow end without its start";
 
 fn launched(collector: &mut Collector<'_>, from: Words, end: Words) -> Result<(), Error> {
     let [_, at, _, work, ..] = end;
-    let [_, started, kind, id, second, thread, name, start, dur, _] = from;
+    let [
+        _,
+        started,
+        kind,
+        id,
+        second,
+        thread,
+        name,
+        start,
+        dur,
+        bytes,
+    ] = from;
     if kind == IN_BRICK {
         return collector.operator(Operator {
             external: work,
@@ -64,6 +75,7 @@ fn launched(collector: &mut Collector<'_>, from: Words, end: Words) -> Result<()
             brick: stated(second),
             thread: thread as u32,
             wait: None,
+            bytes: stated(bytes),
         },
         start_ns: time(start),
         dur_ns: dur.cast_signed(),

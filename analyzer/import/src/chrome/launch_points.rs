@@ -26,6 +26,7 @@ pub(super) struct Call {
     pub name: u32,
     pub start_ns: i64,
     pub end_ns: i64,
+    pub bytes: Option<u64>,
 }
 
 pub(super) fn start_in_call(flow: u64, time_ns: i64, of: Call) -> [u64; LAUNCH_FLOW_WORDS] {
@@ -39,7 +40,7 @@ pub(super) fn start_in_call(flow: u64, time_ns: i64, of: Call) -> [u64; LAUNCH_F
         of.name.into(),
         rising(of.start_ns),
         (of.end_ns - of.start_ns).cast_unsigned(),
-        0,
+        of.bytes.unwrap_or(NO_ID),
     ]
 }
 

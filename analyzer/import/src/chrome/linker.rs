@@ -29,6 +29,7 @@ pub(super) struct Call {
     brick: Option<u64>,
     thread: u32,
     wait: Option<SyncKind>,
+    bytes: Option<u64>,
     pub link: Link,
     /// Several calls that do not enclose each other have this correlation.
     is_ambiguous: bool,
@@ -41,6 +42,7 @@ impl Call {
             brick,
             thread,
             wait,
+            bytes,
         } = link.event
         else {
             return None;
@@ -50,6 +52,7 @@ impl Call {
             brick,
             thread,
             wait,
+            bytes,
             link,
             is_ambiguous: false,
         })
@@ -455,11 +458,15 @@ impl Linker<'_, '_> {
             }
             _ => None,
         };
+        let of_call = match begun {
+            Begun::By(call) => call.bytes,
+            _ => None,
+        };
         let row = TransferRow {
             id,
             brick: begun.brick(),
             direction,
-            bytes,
+            bytes: bytes.or(of_call),
             src_kind: from,
             dst_kind: to,
             is_async,

@@ -80,6 +80,8 @@ pub(super) enum HostEvent {
     Task,
     Call {
         correlation: Option<u64>,
+        /// What it copies.
+        bytes: Option<u64>,
     },
     Allocation {
         device: Option<u32>,
@@ -121,7 +123,9 @@ impl HostEvent {
                 (2, optional_word(flops), optional_word(external))
             }
             Self::Task => (3, NO_ID, 0),
-            Self::Call { correlation } => (4, optional_word(correlation), NO_ID),
+            Self::Call { correlation, bytes } => {
+                (4, optional_word(correlation), optional_word(bytes))
+            }
             Self::Allocation { bytes, address, .. } => {
                 (5, bytes.cast_unsigned(), optional_word(address))
             }
@@ -160,6 +164,7 @@ impl HostEvent {
             3 => Self::Task,
             4 => Self::Call {
                 correlation: stated(a),
+                bytes: stated(b),
             },
             5 => Self::Allocation {
                 device: known(name),
@@ -252,6 +257,8 @@ pub(super) enum LinkEvent {
         brick: Option<u64>,
         thread: u32,
         wait: Option<SyncKind>,
+        /// What it copies.
+        bytes: Option<u64>,
     },
     Wait {
         kind: SyncKind,
@@ -283,10 +290,11 @@ impl LinkEvent {
                 brick,
                 thread,
                 wait,
+                bytes,
             } => {
                 let wait = optional_word(wait.map(|kind| kind as u64));
-                let thread = u64::from(thread);
-                (0, [id, optional_word(brick), thread, wait, 0, 0, 0])
+                let (brick, bytes) = (optional_word(brick), optional_word(bytes));
+                (0, [id, brick, u64::from(thread), wait, 0, bytes, 0])
             }
             Self::Wait {
                 kind,
@@ -339,6 +347,7 @@ impl LinkEvent {
                 brick: stated(b),
                 thread: low(c),
                 wait: stated(d).map(sync_kind),
+                bytes: stated(f),
             },
             1 => Self::Wait {
                 kind: sync_kind(a),

@@ -161,7 +161,7 @@ impl Sweep<'_, '_> {
             | HostEvent::Function { .. }
             | HostEvent::Operator { .. }
             | HostEvent::Task => self.brick(record),
-            HostEvent::Call { correlation } => self.call(record, correlation),
+            HostEvent::Call { correlation, bytes } => self.call(record, correlation, bytes),
             HostEvent::LaunchFlow { id } => self.launch_flow(id, record.start_ns),
             HostEvent::DeviceWork {
                 correlation,
@@ -447,7 +447,12 @@ impl Sweep<'_, '_> {
             .map(|step| step.number)
     }
 
-    fn call(&mut self, record: Host, correlation: Option<u64>) -> Result<(), Error> {
+    fn call(
+        &mut self,
+        record: Host,
+        correlation: Option<u64>,
+        bytes: Option<u64>,
+    ) -> Result<(), Error> {
         let (thread, id) = self.row_id(&record)?;
         let brick = self.innermost(record.start_ns).map(|open| open.id);
         let name = self.collector.texts[record.name as usize];
@@ -484,6 +489,7 @@ impl Sweep<'_, '_> {
                 name: record.name,
                 start_ns: record.start_ns,
                 end_ns: record.end_ns,
+                bytes,
             });
         }
         let wait = CallKind::from_name(self.collector.into.str(name)).wait();
@@ -498,6 +504,7 @@ impl Sweep<'_, '_> {
                 brick,
                 thread,
                 wait,
+                bytes,
             },
             start_ns: record.start_ns,
             dur_ns,

@@ -387,6 +387,7 @@ impl<'a> Rows<'a> {
             if is_freed { -bytes } else { bytes },
             number(columns, record, Column::Address),
             small(columns, record, Column::Device),
+            None,
         )
     }
 

@@ -476,6 +476,7 @@ impl<'r, 'a> Records<'r, 'a> {
                     if is_freed { -bytes } else { bytes },
                     record.address.unsigned(),
                     Self::device(of, record.agent_id),
+                    None,
                 )
             }
             "marker_api" => {

@@ -253,6 +253,37 @@ fn arrows_lead_from_a_launch_to_its_kernel() {
 }
 
 #[test]
+fn records_of_cupti_that_a_program_prints_are_calls_and_work() {
+    let run = import(trace(&[
+        r#"{"name": "Runtime: cudaLaunchKernel_v7000", "ph": "X", "ts": 10.0, "dur": 5.0, "tid": 7, "pid": 42, "cat": "CUDA_Runtime", "args": {"cbid": "211", "correlationId": 331}}"#.to_owned(),
+        r#"{"name": "Kernel: daxpy", "ph": "X", "ts": 20.0, "dur": 50.0, "cat": "GPU_Kernel", "args": {"correlationId": 331}}"#.to_owned(),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &["name", "device"]),
+        ["Kernel: daxpy 0"]
+    );
+    assert_eq!(launched(&run), 1);
+}
+
+#[test]
+fn copies_of_rocprof_have_the_bytes_of_their_call() {
+    let run = import(trace(&[
+        process("2", "CPU HIP API"),
+        process("1", "COPY"),
+        process("6", "GPU1"),
+        r#"{"ph": "X", "name": "hipMemcpy", "pid": 2, "tid": 42, "ts": "0", "dur": "50", "args": {"args": "( dst(0x7f28) src(0x7f6a) sizeBytes(4096) kind(1))"}}"#.to_owned(),
+        r#"{"ph": "X", "name": "CopyHostToDevice", "pid": 1, "tid": 0, "ts": "20", "dur": "20", "args": {"dev-id": "1", "queue-id": "0", "stream-id": "4"}}"#.to_owned(),
+        r#"{"ts": 10, "ph": "s", "cat": "DataFlow", "id": 0, "pid": 2, "tid": 42, "name": "dep"}"#.to_owned(),
+        r#"{"ts": 20, "ph": "t", "cat": "DataFlow", "id": 0, "pid": 1, "tid": 0, "name": "dep"}"#.to_owned(),
+    ]))
+    .unwrap();
+    let columns = ["direction", "bytes", "device"];
+    assert_eq!(rows(&run, "transfers", &columns), ["h2d 4096 1"]);
+    assert_eq!(launched(&run), 1);
+}
+
+#[test]
 fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them() {
     let run = import(trace(&[
         process("1", "/device:GPU:0"),

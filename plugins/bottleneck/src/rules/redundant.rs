@@ -1,7 +1,7 @@
 //! Redundant transfers: the same bytes back and forth between host and device.
 //!
 //! Evidence: copies of one device and size whose directions alternate; a *round trip* is a copy one way and the next one back. It
-//! is redundant when nobody can have changed the bytes between the two:
+//! is redundant when nobody can have changed the bytes between the two (copies at the same time are of different bytes):
 //! - up and down: no kernel of the device ran in between;
 //! - down and up: checksums say that they are equal; or the host, which waited for the copy down, then had less time of its own
 //!   (outside of waits, copies and launches) than writing the bytes takes (`touch_bytes_per_ns`), and no brick began in between.
@@ -149,11 +149,18 @@ fn trips(
     asking: &IntervalSet<i64>,
 ) -> Trips {
     let mut out = Trips::default();
+    let differ = |one: &Work, two: &Work| facts.device.name(one) != facts.device.name(two);
+    // While as many bytes come the other way, those that follow may be of either.
+    let is_beside = |at: usize| {
+        let beside = |one: &Work, two: &Work| differ(one, two) && two.start_ns < one.end_ns;
+        at > 0 && beside(copies[at - 1], copies[at])
+            || at + 1 < copies.len() && beside(copies[at], copies[at + 1])
+    };
     let mut at = 0;
     while at + 1 < copies.len() {
         let (one, two) = (copies[at], copies[at + 1]);
         let up = facts.device.name(one) == "h2d";
-        if facts.device.name(one) == facts.device.name(two) {
+        if !differ(one, two) || is_beside(at) || is_beside(at + 1) {
             at += 1;
             continue;
         }

@@ -19,6 +19,8 @@ use trueno_analysis::intervals::SaturatingSum;
 const MIN_SHARE: f64 = 0.02;
 /// Calls that wait for someone to type: no start is faster for it.
 const INPUT: [&str; 3] = ["getc", "getchar", "fgetc"];
+/// TensorFlow waits for the input of a step, which comes again with the next.
+const NEXT_INPUT: [&str; 2] = ["iteratorgetnext", "queuedequeue"];
 const WAITS_AND_COPIES: [&str; 8] = [
     "synchronize",
     "memcpy",
@@ -100,7 +102,10 @@ impl Rule for SetUp {
         let first_work = first_work.map(|first| first.min(step_ns).max(facts.window.from_ns));
         let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
         let work_ns = first_work.map_or(0, |first| {
-            let is_work = |name: &str| !INPUT.contains(&name);
+            let is_work = |name: &str| {
+                let lower = name.to_ascii_lowercase();
+                !INPUT.contains(&name) && !NEXT_INPUT.iter().any(|part| lower.contains(part))
+            };
             facts.path.work_before_ns(first, is_work)
         });
         let before_ns = until_ns.min(work_ns);

@@ -145,3 +145,28 @@ fn copies_that_the_host_waits_in_are_told_from_other_waits() {
          copying asynchronously saves up to 722 µs (36 %)"
     );
 }
+
+/// What goes up while as many bytes come down is something else.
+#[test]
+fn copies_in_both_directions_at_once_are_no_round_trips() {
+    let found = |down_us: i64| {
+        let copies = (0..20).flat_map(|n| {
+            [
+                Work::at("h2d", n * 100, 40),
+                Work::at("d2h", n * 100 + down_us, 30),
+            ]
+        });
+        let mut copies: Vec<Work> = copies.collect();
+        copies.sort_by_key(|row| row.start_us);
+        let inputs = [
+            facts(2_000),
+            transfers(&copies),
+            path(&[("transfer", 2_000)]),
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "code")
+    };
+    assert!(found(50).contains(&"round_trips".to_owned()));
+    let at_once = found(5);
+    assert!(!at_once.contains(&"round_trips".to_owned()), "{at_once:?}");
+}

@@ -51,7 +51,11 @@ fn what_is_short_before_the_first_kernel_is_no_set_up() {
 /// No start is faster for someone who types more slowly.
 #[test]
 fn waiting_for_input_is_no_set_up() {
-    for (name, is_set_up) in [("prepare", true), ("getc", false)] {
+    for (name, is_set_up) in [
+        ("prepare", true),
+        ("getc", false),
+        ("IteratorGetNext", false),
+    ] {
         let rows = pieces(&[
             ("work", Some(name), "thread 0", 0, 0, 4_500),
             ("work", Some("open"), "thread 0", 0, 4_500, 500),

@@ -35,7 +35,13 @@ impl Collector<'_> {
             Class::Kernel if arguments.direction.is_some() => Class::Copy,
             class => class,
         };
-        let (device, stream) = device_and_stream(event, place);
+        let (mut device, stream) = device_and_stream(event, place);
+        // Programs that print CUPTI's records name a kind of row, or nothing, where Kineto has the device.
+        if device == NONE && place.is_none() && identity(&event.process).is_none() {
+            self.notes
+                .warn("kernels and copies state no device: they are taken to be of one");
+            device = 0;
+        }
         self.devices.insert(device);
         if class == Class::Kernel && vendors::is_mark_row(&text) {
             self.notes.repeat(NO_WORK);

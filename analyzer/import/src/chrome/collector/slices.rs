@@ -18,7 +18,10 @@ use crate::cuda::call_kind::without_version;
 
 pub(super) const NO_WORK: &str =
     "row of a device that is not work: idle time, or a sum over other rows";
-const PART_OF_COLLECTIVE: &str = "task of a collective, which is recorded as a whole";
+pub(crate) const PART_OF_COLLECTIVE: &str = "task of a collective, which is recorded as a whole";
+
+pub(crate) const WAIT_OF_LOWER_LAYER: &str =
+    "wait of CANN's runtime, inside the call of its API that waits";
 
 /// CANN records a wait in each of its layers.
 fn is_wait_of_lower_layer(name: &[u8]) -> bool {
@@ -31,6 +34,7 @@ fn is_wait_of_lower_layer(name: &[u8]) -> bool {
 #[derive(Clone, Copy, Default)]
 struct Stated {
     correlation: Option<u64>,
+    bytes: Option<u64>,
     flops: Option<u64>,
     external: Option<u64>,
 }
@@ -98,8 +102,7 @@ impl Collector<'_> {
             _ => match self.role_of(event) {
                 Role::Host => self.host_interval(event, (stated, class), (start_ns, dur_ns)),
                 Role::Calls if is_wait_of_lower_layer(&event.name) => {
-                    self.notes
-                        .repeat("wait of CANN's runtime, inside the call of its API that waits");
+                    self.notes.repeat(WAIT_OF_LOWER_LAYER);
                     Ok(())
                 }
                 Role::Calls => self.host_interval(event, (stated, Class::Call), (start_ns, dur_ns)),
@@ -170,6 +173,7 @@ impl Collector<'_> {
         let name = self.slice_name(event, class)?;
         let stated = Stated {
             correlation: arguments.correlation.or(arguments.connection),
+            bytes: arguments.call_bytes,
             flops: arguments.flops,
             external: arguments.external,
         };
@@ -236,11 +240,12 @@ impl Collector<'_> {
             .and_then(|number| number.trim().parse().ok());
         let Stated {
             correlation,
+            bytes,
             flops,
             external,
         } = stated;
         let event = match (class, step) {
-            (Class::Call, _) => HostEvent::Call { correlation },
+            (Class::Call, _) => HostEvent::Call { correlation, bytes },
             (Class::Operator, None) => HostEvent::Operator { flops, external },
             // Of category `Operator` in 2021, of annotations since.
             (_, Some(number)) => {
