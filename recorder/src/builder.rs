@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::checksum::sampling::MAX_SAMPLES;
 use crate::device::Device;
@@ -10,9 +11,11 @@ use crate::sync_mode::SyncMode;
 use crate::tile_sampling;
 use trueno_format::CeilingSource;
 use trueno_format::TileLevel;
+use trueno_format::kept_rows::KeepLast;
 use trueno_format::schema;
 
 const GROWTH_BYTES: u64 = 256 << 20;
+const KEEP_BYTES: u64 = 1 << 30;
 
 /// Sets up a recorder; from [`Recorder::builder`](crate::Recorder::builder).
 ///
@@ -49,6 +52,9 @@ pub struct Builder {
     pub(crate) checksum_baseline: Option<PathBuf>,
     pub(crate) unknown_table: Option<String>,
     pub(crate) overwrite: bool,
+    pub(crate) keep_last: Option<Duration>,
+    pub(crate) keep_bytes: u64,
+    pub(crate) control: bool,
 }
 
 impl Builder {
@@ -72,7 +78,49 @@ impl Builder {
             checksum_baseline: None,
             unknown_table: None,
             overwrite: false,
+            keep_last: None,
+            keep_bytes: KEEP_BYTES,
+            control: false,
         }
+    }
+
+    /// Lets `trueno-record control RUN start|stop|cut|status` pause, resume and cut the recording from outside, through a socket
+    /// in the run's folder that only the same user and root may use. Default: no. Takes a thread.
+    pub fn control(mut self, control: bool) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Keeps the last `time` of the recording, and lets older rows go: a flight recorder, for programs that run for
+    /// long. [`Recorder::cut`](crate::Recorder::cut) writes what it holds at a moment as a run of its own, and the end of the
+    /// recording writes the rest. Default: everything is kept.
+    ///
+    /// A row belongs to the window if it began in it. Times of its run count from its beginning. The run says how much of
+    /// the recording it is and how many rows were let go ([`run_json::Kept`](crate::run_json::Kept)). If the process is killed,
+    /// the window is in the run as everything else would be. [`Builder::keep_bytes`] bounds its memory.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use trueno_recorder::Recorder;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let (path, slow) = (folder.path().join("server.run"), folder.path().join("slow.run"));
+    /// let rec = Recorder::builder(path).keep_last(Duration::from_secs(30)).create()?;
+    /// drop(rec.brick("request"));
+    /// let cut = rec.cut(slow)?; // and the recording goes on
+    /// assert_eq!(cut.tables["bricks"].rows, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn keep_last(mut self, time: Duration) -> Self {
+        self.keep_last = Some(time);
+        self
+    }
+
+    /// Bounds the memory of [`Builder::keep_last`]: on disk, in the folder `live/` of the run, as far as that can be had. If
+    /// the rows of the time take more, the window is shorter, and the run says so. A row of `bricks` takes 176
+    /// bytes. Default: 1 GiB. Without [`Builder::keep_last`] it means nothing.
+    pub fn keep_bytes(mut self, bytes: u64) -> Self {
+        self.keep_bytes = bytes;
+        self
     }
 
     /// Records (64 bytes each) in a thread's ring: rounded up to a power of two from 64 to
@@ -94,6 +142,13 @@ impl Builder {
     pub fn growth_bytes(mut self, bytes: u64) -> Self {
         self.growth_bytes = bytes;
         self
+    }
+
+    pub(crate) fn limits(&self) -> Option<KeepLast> {
+        self.keep_last.map(|time| KeepLast {
+            last_ns: i64::try_from(time.as_nanos()).unwrap_or(i64::MAX),
+            max_bytes: self.keep_bytes,
+        })
     }
 
     /// Sets whether an existing run is replaced. Default: no, and [`Builder::create`] fails.

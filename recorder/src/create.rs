@@ -69,6 +69,9 @@ impl Builder {
         if let Some(which) = self.allocations {
             crate::alloc::start(recorder.shared(), which)?;
         }
+        if self.control {
+            recorder.listen();
+        }
         recorder.finish_at_exit();
         Ok(recorder)
     }

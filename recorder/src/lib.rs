@@ -90,6 +90,7 @@ mod ceiling;
 mod checksum;
 mod clock;
 mod collective;
+mod control;
 mod create;
 mod device;
 mod error;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use trueno_format::folder::Folder;
 use trueno_format::held_file::Identity;
+use trueno_format::kept_rows::{KeepLast, KeptRows};
 use trueno_format::live::{COUNTS, Entry, LIVE, LOG, LiveCounts, Log, ring_name, rows_name};
 use trueno_format::mapped_file::HEADER_BYTES;
 use trueno_format::mapping::Mapping;
@@ -180,6 +181,17 @@ impl Live {
             counts.files().add_rows(table);
         }
         Some(memory)
+    }
+
+    /// A rolling window whose rows lie in the folder.
+    pub fn kept_rows(&self, keep: KeepLast) -> KeptRows {
+        let live = self.folders.as_ref().map(|folders| folders.live.clone());
+        KeptRows::new(keep, live)
+    }
+
+    /// The folder, if there is one.
+    pub fn folder(&self) -> Option<&Folder> {
+        self.folders.as_ref().map(|folders| &*folders.live)
     }
 
     pub fn counts(&self) -> Option<&LiveCounts> {

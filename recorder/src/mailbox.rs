@@ -2,6 +2,8 @@
 //! killed.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
 
@@ -9,8 +11,10 @@ use trueno_format::live::Entry;
 use trueno_format::timeline::ClockReading;
 use trueno_format::{Ceiling, Collective};
 
+use crate::error::Error;
 use crate::live::Live;
 use crate::lock::lock;
+use crate::status::Summary;
 
 /// An entry that is too rare for a ring. The writer takes it from a list.
 pub(crate) enum Request {
@@ -34,6 +38,12 @@ pub(crate) enum Request {
     },
 }
 
+/// A rolling window to be written as a run of its own.
+pub(crate) struct Cut {
+    pub path: PathBuf,
+    pub done: SyncSender<Result<Summary, Error>>,
+}
+
 pub(crate) struct Mailbox {
     live: Arc<Live>,
     pub writer: OnceLock<Thread>,
@@ -42,6 +52,7 @@ pub(crate) struct Mailbox {
     pub signatures: Mutex<HashMap<u32, u32>>,
     pub values: Mutex<BTreeMap<String, String>>,
     pub problems: Mutex<Vec<String>>,
+    pub cuts: Mutex<Vec<Cut>>,
 }
 
 impl Mailbox {
@@ -53,6 +64,7 @@ impl Mailbox {
             signatures: Mutex::default(),
             values: Mutex::default(),
             problems: Mutex::default(),
+            cuts: Mutex::default(),
         }
     }
 

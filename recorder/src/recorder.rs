@@ -1,13 +1,15 @@
 //! The handle of a recording.
 
+use std::io;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
 use crate::at_exit;
 use crate::builder::Builder;
 use crate::clock::Clock;
+use crate::control;
 use crate::device::DeviceWork;
 use crate::error::Error;
 use crate::fork::{self, Switches, Watched};
@@ -127,6 +129,27 @@ impl Recorder {
         }
     }
 
+    pub(crate) fn of(inner: Arc<Inner>) -> Self {
+        Self { inner }
+    }
+
+    /// Takes requests from outside.
+    pub(crate) fn listen(&self) {
+        let recorder = Arc::downgrade(&self.inner);
+        let listens = match self.shared().live.folder() {
+            Some(live) => control::listen(live, recorder),
+            None => Err(io::Error::other("its folder live/ could not be made")),
+        };
+        if let Err(problem) = listens {
+            let problem = format!("it takes no requests from outside: {problem}");
+            lock(&self.shared().mailbox.problems).push(problem);
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.shared().counts.stopped.load(Ordering::Acquire)
+    }
+
     /// Ends the run with the program, if the recorder still exists then.
     pub(crate) fn finish_at_exit(&self) {
         at_exit::finish(Arc::downgrade(&self.inner));
@@ -240,6 +263,45 @@ impl Recorder {
     /// Continues after [`Recorder::pause`]. Does nothing if the recorder is not paused.
     pub fn resume(&self) {
         self.inner.resume(true);
+    }
+
+    /// Writes what a rolling window holds ([`Builder::keep_last`]) as a run at `path`, and goes on recording. Waits until it
+    /// is written: some 0.3 s for a million rows.
+    ///
+    /// Rows that are open are not in it. The run is complete and can be read at once.
+    ///
+    /// # Errors
+    /// The recorder keeps everything; the path is that of a run; the run cannot be written. The recording goes on.
+    pub fn cut(&self, path: impl AsRef<Path>) -> Result<Summary, Error> {
+        let Some(session) = &self.inner.session else {
+            return Ok(Summary::default());
+        };
+        session.check_process()?;
+        let _reentrancy = ReentrancyGuard::enter();
+        session.cut(path.as_ref())
+    }
+
+    /// Writes the rolling window as a run at `path` when a thread panics: the first time only, as the path is taken then. The
+    /// panic takes its course, and the recording goes on.
+    ///
+    /// Sets a panic hook, which calls the one that was there. Without an unwinding panic, as with `panic = "abort"`, it works
+    /// as well.
+    ///
+    /// # Panics
+    /// In a thread that is panicking.
+    pub fn cut_on_panic(&self, path: impl Into<PathBuf>) {
+        let (recorder, path) = (Arc::downgrade(&self.inner), path.into());
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            // A panic of the recorder itself may hold what a cut needs.
+            if !ReentrancyGuard::is_held()
+                && let Some(inner) = recorder.upgrade()
+            {
+                // There is nobody to tell.
+                let _ = Self::of(inner).cut(&path);
+            }
+            before(panic);
+        }));
     }
 
     /// Returns whether the recorder is [paused](Recorder::pause).

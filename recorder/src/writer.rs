@@ -1,5 +1,6 @@
 //! The writer thread: rings to rows to segments.
 
+mod cut;
 mod end;
 mod lanes;
 mod session;
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) use session::{Session, start};
 
 use trueno_format::columns::Columns;
+use trueno_format::kept_rows::KeptRows;
 use trueno_format::live::{Entry, LoggedThread};
 use trueno_format::record::Record;
 use trueno_format::record_rows::Rows;
@@ -52,6 +54,8 @@ pub(super) struct Ending {
     pub wall_ns: AtomicU64,
     /// Rows that were still open, once it has ended.
     pub open: AtomicU64,
+    /// Rows that had left a rolling window, once it has ended.
+    pub let_go: AtomicU64,
     /// Rows of segments that somebody has removed, once it has ended.
     pub gone: AtomicU64,
 }
@@ -66,8 +70,15 @@ pub(super) struct Writer {
     rows: Rows,
     pairs: Vec<ClockReading>,
     next_pair: Instant,
-    ended: Vec<LoggedThread>,
+    ended: Vec<EndedThread>,
     sources: HashSet<(u64, String)>,
+    /// Rows of the writer's own for a window that is being written.
+    facts: Option<Vec<(TableId, Columns)>>,
+}
+
+struct EndedThread {
+    thread: LoggedThread,
+    ended_ns: i64,
 }
 
 struct Tables {
@@ -75,6 +86,9 @@ struct Tables {
     encoder: BatchEncoder,
     texts: ProcessTexts,
     shared: Arc<SessionState>,
+    /// `None`: everything is written.
+    kept: Option<KeptRows>,
+    now_ns: i64,
     failure: Option<Error>,
     /// True if a segment was sealed since `run.json` was last written.
     sealed: bool,
@@ -93,9 +107,11 @@ impl Writer {
             }
             self.read_rings();
             self.take_requests();
+            self.take_cuts();
             if ending {
                 return self.end();
             }
+            self.let_go();
             self.tables.flush_rests(&mut self.files);
             let trouble =
                 self.run.recorder.crash_safe == Some(true) && self.shared.live.trouble().is_some();
@@ -164,10 +180,23 @@ impl Writer {
         // One write for all of them.
         let entries: Vec<_> = threads.iter().cloned().map(Entry::Thread).collect();
         shared.live.log(&entries);
-        self.ended.extend(threads);
+        let ended_ns = self.tables.now_ns;
+        self.ended.extend(
+            threads
+                .into_iter()
+                .map(|thread| EndedThread { thread, ended_ns }),
+        );
         shared.threads.retire(lanes.iter().map(|lane| &lane.thread));
         for lane in lanes {
             shared.rings.give_back(lane.into_ring());
+        }
+    }
+
+    fn take_cuts(&mut self) {
+        let cuts = std::mem::take(&mut *lock(&self.shared.mailbox.cuts));
+        for cut in cuts {
+            // The caller waits for it.
+            let _ = cut.done.send(self.cut(&cut.path));
         }
     }
 
@@ -204,8 +233,10 @@ impl Writer {
 }
 
 impl Tables {
-    fn new(shared: Arc<SessionState>) -> Self {
+    fn new(shared: Arc<SessionState>, kept: Option<KeptRows>) -> Self {
         Self {
+            kept,
+            now_ns: 0,
             tables: TABLES.iter().map(TableWriter::new).collect(),
             encoder: BatchEncoder::new(),
             texts: ProcessTexts::default(),
@@ -234,7 +265,16 @@ impl Tables {
 
     #[cold]
     fn make_room(&mut self, number: usize, rows: usize, files: &mut RunFiles) {
-        self.flush(number, files);
+        let table = &mut self.tables[number];
+        match &mut self.kept {
+            Some(kept) => {
+                let counts = self.shared.live.counts();
+                if let Some(full) = table.take_columns() {
+                    kept.add(number, full, self.now_ns, counts);
+                }
+            }
+            None => self.flush(number, files),
+        }
         let live = &self.shared.live;
         let table = &mut self.tables[number];
         if table.columns(|bytes| live.rows(number, bytes)).is_none() {
@@ -256,6 +296,9 @@ impl Tables {
 
     /// Writes rows that have waited long enough. After a failure, drops them at once.
     fn flush_rests(&mut self, files: &mut RunFiles) {
+        if self.kept.is_some() {
+            return self.count();
+        }
         for number in 0..self.tables.len() {
             let table = &self.tables[number];
             if table.waiting() > 0
@@ -269,7 +312,8 @@ impl Tables {
 
     fn count(&self) {
         for (number, table) in self.tables.iter().enumerate() {
-            let rows = table.written.rows + table.waiting() as u64;
+            let kept = self.kept.as_ref().map_or(0, |kept| kept.rows(number));
+            let rows = table.written.rows + kept + table.waiting() as u64;
             self.shared.counts.rows.set(number, rows);
         }
     }

@@ -6,8 +6,8 @@ use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trueno_recorder::{Error, Recorder};
-use trueno_testing::{folder, table};
+use trueno_recorder::{BrickId, Error, Recorder};
+use trueno_testing::{folder, run_json, table};
 
 /// Tests that fork or depend on descriptor numbers run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -127,4 +127,54 @@ fn a_child_records_whatever_other_threads_were_doing_at_the_fork() {
             assert_eq!(name, Some(&*format!("child {n}")));
         }
     }
+}
+
+const CLONED: u64 = 100_000;
+
+extern "C" fn records_in_place_of_its_parent(recorder: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: the parent passes a recorder, and waits for this process.
+    let rec = unsafe { &*recorder.cast::<Recorder>() };
+    for at in 0..CLONED {
+        rec.brick(BrickId::RmsNorm).elements(at);
+    }
+    0
+}
+
+/// By a raw `clone`, with the parent's memory and thread-locals and a stack of its own.
+#[test]
+fn a_clone_that_shares_its_parents_memory_is_reported_and_its_rows_are_counted() {
+    let _alone = alone();
+    let (_folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    drop(rec.brick("before"));
+    let mut stack = vec![0_u128; 1 << 16];
+    let end = stack.as_mut_ptr_range().end;
+    let flags = libc::CLONE_VM | libc::SIGCHLD;
+    let argument = (&raw const rec).cast_mut().cast();
+    // SAFETY: the stack and the recorder outlive the child, because it is waited for; meanwhile this thread records
+    // nothing.
+    let child = unsafe { libc::clone(records_in_place_of_its_parent, end.cast(), flags, argument) };
+    assert!(child > 0);
+    let mut status = 0;
+    // SAFETY: the status is valid for the call.
+    assert_eq!(
+        unsafe { libc::waitpid(child, &mut status, libc::__WALL) },
+        child
+    );
+    assert_eq!(status, 0);
+    drop(rec.brick("after"));
+    let summary = rec.finish().unwrap();
+    let rows = summary.tables["bricks"].rows;
+    assert_eq!(rows + summary.dropped, CLONED + 2);
+    assert!(summary.dropped > CLONED / 2, "{}", summary.dropped);
+    let names = table(&path, "bricks");
+    let names = names.texts("name");
+    assert!(
+        ["before", "after"]
+            .iter()
+            .all(|name| names.contains(&Some(*name)))
+    );
+    let problems = run_json(&path).problems;
+    let is_said = |problem: &String| problem.contains("made by a raw `clone`");
+    assert!(problems.iter().any(is_said), "{problems:?}");
 }

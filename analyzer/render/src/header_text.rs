@@ -351,6 +351,9 @@ pub fn missing(report: &Report) -> Vec<String> {
 /// Smaller shares of recording cost are not mentioned.
 const MIN_COST: f64 = 0.01;
 
+/// Code of the problem that says how much of a recording a rolling window is.
+const KEPT_LAST: &str = "kept_last";
+
 /// Coverage is mentioned below this share of wall time.
 const LITTLE_COVERAGE: f64 = 0.5;
 
@@ -374,6 +377,11 @@ pub fn trust(report: &Report) -> Trust {
             )],
         ),
     };
+    let kept = report
+        .problems
+        .iter()
+        .filter(|problem| problem.code == KEPT_LAST);
+    parts.extend(kept.map(|problem| width::printable(&problem.text).into_owned()));
     let cost = RecorderCost::of(&report.header).and_then(|cost| cost.of_wall);
     if let Some(share) = cost.filter(|share| *share >= MIN_COST) {
         let share = units::percent(share);

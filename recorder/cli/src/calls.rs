@@ -2,7 +2,7 @@
 
 use std::process::ExitStatus;
 
-use trueno_tracer::{Calls, Counts, Error, Traced, attach, trace};
+use trueno_tracer::{Calls, Counts, Error, REFUSED_STRICT, Traced, attach, trace};
 
 use crate::attach::Means;
 use crate::head::{Output, head, not_begun};
@@ -82,7 +82,10 @@ fn end(
     strict: bool,
     status: impl FnOnce(Option<ExitStatus>) -> Option<ExitStatus>,
 ) -> u8 {
-    let is_whole = traced.failure.is_none() && traced.counts.foreign == 0 && traced.left_out == 0;
+    let is_whole = traced.failure.is_none()
+        && traced.counts.foreign == 0
+        && traced.counts.refused_strict == 0
+        && traced.left_out == 0;
     say_end(&part.window, traced.goes_on && traced.failure.is_none());
     tell(&traced.counts, output);
     say_processes(&part.processes, traced.counts.processes, traced.left_out);
@@ -142,6 +145,8 @@ fn tell(counts: &Counts, output: &Output) {
         not_ended,
         left_open,
         foreign,
+        refused_strict,
+        kept,
         ..
     } = counts;
     say(&format!(
@@ -151,6 +156,7 @@ fn tell(counts: &Counts, output: &Output) {
         many(*processes, "process", "processes"),
         output.path().display()
     ));
+    crate::kept::tell(kept.as_ref());
     if *not_ended > 0 {
         say(&format!(
             "{} before {} thread ended, and {} no row",
@@ -169,6 +175,9 @@ fn tell(counts: &Counts, output: &Output) {
             ),
             if *left_open == 1 { "has" } else { "have" }
         ));
+    }
+    if *refused_strict > 0 {
+        say(&format!("warning: {REFUSED_STRICT}"));
     }
     if *foreign > 0 {
         say(&format!(

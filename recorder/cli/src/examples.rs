@@ -11,13 +11,19 @@ Examples:
   trueno-record run python train.py
   trueno-record run --sample -o decode.run ./decode --tokens 64
   trueno-record run --calls=file,network -- ./server --port 80
-  trueno-record run --sample --pid 4711 --duration 10s";
+  trueno-record run --sample --pid 4711 --duration 10s
+  trueno-record run --calls --keep-last 30s --signal USR1 -- ./server";
 
 pub(crate) const COMPARE: &str = "\
 Examples:
   trueno-record compare -- ./decode-old -- ./decode-new
   trueno-record compare -n 20 --fail-on slower -- ./old {} -- ./new {}
   trueno-record compare --git HEAD~1 --build 'make' -- ./decode";
+
+pub(crate) const CONTROL: &str = "\
+Examples:
+  trueno-record control server.run status
+  trueno-record control server.run cut -o slow.run";
 
 pub(crate) const COLLECT: &str = "\
 Examples:

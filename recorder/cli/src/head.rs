@@ -13,6 +13,7 @@ use trueno_format::run_json::{Clock, Producer, Program, RUN_JSON, RunJson};
 use trueno_format::run_writer::RunWriter;
 
 use crate::Failure;
+use crate::kept::Keep;
 use crate::run::hint;
 
 pub fn head(command: &[OsString], process: i32) -> RunJson {
@@ -56,6 +57,7 @@ fn run_id(process: i32) -> String {
 #[derive(Debug)]
 pub struct Output {
     path: PathBuf,
+    keep: Option<Keep>,
     folder: OnceCell<Arc<Folder>>,
 }
 
@@ -63,13 +65,21 @@ impl Output {
     pub fn new(path: &Path) -> Self {
         Self {
             path: path.to_owned(),
+            keep: None,
             folder: OnceCell::new(),
         }
     }
 
+    pub fn keeping(self, keep: Option<Keep>) -> Self {
+        Self { keep, ..self }
+    }
+
     /// Creates the run. Rows that wait to be written survive the death of this process.
     pub fn create(&self, head: RunJson) -> Result<RunWriter, trueno_format::Error> {
-        let run = RunWriter::create_surviving(&self.path, head)?;
+        let mut run = RunWriter::create_surviving(&self.path, head)?;
+        if let Some(keep) = self.keep {
+            keep.begin(&mut run, &self.path);
+        }
         // Made once.
         let _ = self.folder.set(run.folder().clone());
         Ok(run)

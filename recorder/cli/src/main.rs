@@ -8,12 +8,14 @@ mod attach;
 mod calls;
 mod collect;
 mod compare;
+mod control;
 mod doctor;
 mod driver;
 mod examples;
 mod head;
 mod interposed;
 mod interrupted;
+mod kept;
 mod libraries;
 mod peaks;
 mod revision;
@@ -62,6 +64,9 @@ enum Command {
     /// Record two programs in turns, and tell which is slower and by how much
     #[command(after_help = examples::COMPARE)]
     Compare(compare::Args),
+    /// Pause, resume or cut the recording of a program that records itself
+    #[command(after_help = examples::CONTROL)]
+    Control(control::Args),
     /// Rescue the recording of a `run` that was killed
     #[command(after_help = examples::COLLECT)]
     Collect(collect::Args),
@@ -129,6 +134,7 @@ fn main() -> ExitCode {
     let done = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
+        Command::Control(args) => control::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),

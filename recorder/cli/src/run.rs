@@ -24,6 +24,7 @@ use trueno_tracer::Calls;
 
 use crate::attach::{Means, Process};
 use crate::head::{Output, path_of};
+use crate::kept::Keep;
 use crate::signals::ControlSignal;
 use crate::subject::{Part, Subject, Way};
 use crate::window::Window;
@@ -166,6 +167,12 @@ pub struct Args {
         help_heading = PART
     )]
     signal: Option<ControlSignal>,
+    /// Keep the last TIME of the recording, and let older rows go
+    ///
+    /// With --sample or --calls. For programs that run for long: memory and disk stay bounded. With --signal, each signal
+    /// writes what is kept as a run of its own, PROGRAM.cut-1.run and so on, and the recording goes on.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
+    keep_last: Option<Duration>,
     /// Only the program itself, without its child processes
     ///
     /// With --sample or --calls.
@@ -221,7 +228,8 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let (Some(calls), Some(sampling)) = (&args.calls, sampling) {
         return calls_and_samples(args, calls, sampling, &output);
     }
-    if let (Some(calls), Some(signal)) = (&args.calls, args.signal) {
+    let signal = args.signal.filter(|_| args.keep_last.is_none());
+    if let (Some(calls), Some(signal)) = (&args.calls, signal) {
         let part = || part(args);
         let windows = windows(args, signal, Means::Tracing, &output, &part);
         return windows.run(subject, |target, part, output| {
@@ -230,10 +238,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
-        let output = Output::new(&output);
+        let output = Output::new(&output).keeping(keep(args));
         return calls::run(subject, calls, &part(args), &output, args.strict);
     }
-    if let (Some(sampling), Some(signal)) = (sampling, args.signal) {
+    if let (Some(sampling), Some(signal)) = (sampling, signal) {
         let part = || part(args);
         let windows = windows(args, signal, Means::Sampling, &output, &part);
         return windows.run(subject, |target, part, output| {
@@ -243,7 +251,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     if let Some(sampling) = sampling {
         make_way(args, &output)?;
-        let output = Output::new(&output);
+        let output = Output::new(&output).keeping(keep(args));
         return samples::run(subject, None, sampling, &part(args), &output, args.strict);
     }
     if args.libs || args.alloc.is_some() {
@@ -292,6 +300,11 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     };
     tell(&summary, status);
     Ok(end(args, status, summary.is_whole()))
+}
+
+fn keep(args: &Args) -> Option<Keep> {
+    let signal = args.signal;
+    args.keep_last.map(|last| Keep { last, signal })
 }
 
 fn windows<'a>(
@@ -426,7 +439,10 @@ fn process_name(text: &str) -> Result<String, String> {
 
 /// Refuses flags that the kind of recording does not have.
 fn check_part(args: &Args) -> Result<(), Failure> {
-    let selects = args.no_children || args.only.is_some() || args.signal.is_some();
+    let selects = args.no_children
+        || args.only.is_some()
+        || args.signal.is_some()
+        || args.keep_last.is_some();
     let has_window = args.delay.is_some() || args.duration.is_some();
     let (is_outside, is_preloaded) = (
         args.calls.is_some() || args.sample.is_some(),
@@ -434,9 +450,9 @@ fn check_part(args: &Args) -> Result<(), Failure> {
     );
     let is_both = args.calls.is_some() && args.sample.is_some();
     let problem = if is_both && (selects || args.delay.is_some()) {
-        "--delay, --signal, --only and --no-children take --sample or --calls, not both"
+        "--delay, --signal, --keep-last, --only and --no-children take --sample or --calls, not both"
     } else if selects && !is_outside {
-        "--signal, --only and --no-children need --sample or --calls"
+        "--signal, --keep-last, --only and --no-children need --sample or --calls"
     } else if has_window && !is_outside && !is_preloaded {
         "--delay and --duration need --sample, --calls, --libs or --alloc: CUDA work and NVTX ranges are recorded by a library in \
          the program, from its start to its end"

@@ -186,6 +186,7 @@ fn tell(counts: &Counts, output: &Output) {
         wakers,
         lost_wakings,
         are_packets_cut,
+        kept,
         ..
     } = counts;
     say(&format!(
@@ -196,6 +197,7 @@ fn tell(counts: &Counts, output: &Output) {
         many(*processes, "process", "processes"),
         output.path().display()
     ));
+    crate::kept::tell(kept.as_ref());
     if *wakers > 0 {
         say(&format!(
             "{} ended by another of these threads (edges `wakes` and `joins`)",

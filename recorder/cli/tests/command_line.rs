@@ -106,6 +106,7 @@ fn each_command_has_an_example_that_parses() {
     for command in [
         "run",
         "compare",
+        "control",
         "collect",
         "doctor",
         "peaks",

@@ -175,6 +175,52 @@ impl Columns {
         })
     }
 
+    pub(crate) fn set_batches(&self, batches: u64) {
+        self.waiting.set_batches(batches);
+    }
+
+    pub(crate) fn is_in_file(&self) -> bool {
+        self.waiting.is_in_file()
+    }
+
+    /// The value of a row, whether or not it is there.
+    #[inline]
+    pub(crate) fn word(&self, column: usize, row: usize) -> u64 {
+        debug_assert!(row < self.rows);
+        if self.varies >> column & 1 == 1 {
+            self.waiting.all_values()[column * COLUMN_STRIDE + row]
+        } else {
+            self.waiting.all_first()[column]
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_there(&self, column: usize, row: usize) -> bool {
+        self.word(self.table.columns.len(), row) >> column & 1 == 1
+    }
+
+    /// The times in a column.
+    pub(crate) fn times(&self, column: usize) -> impl Iterator<Item = i64> {
+        let rows = (0..self.rows).filter(move |row| self.is_there(column, *row));
+        rows.map(move |row| self.word(column, row).cast_signed())
+    }
+
+    /// End of the latest row.
+    pub(crate) fn latest_end_ns(&self) -> Option<i64> {
+        let time = self.table.position(self.table.time_column()?);
+        let lasts = self
+            .table
+            .column("dur_ns")
+            .map(|_| self.table.position("dur_ns"));
+        let end = |row: usize| {
+            let lasts = lasts.filter(|column| self.is_there(*column, row));
+            let lasts_ns = lasts.map_or(0, |column| self.word(column, row).cast_signed());
+            self.word(time, row).cast_signed().saturating_add(lasts_ns)
+        };
+        let rows = (0..self.rows).filter(|row| self.is_there(time, *row));
+        rows.map(end).max()
+    }
+
     fn cells(&self, column: usize) -> Cells<'_> {
         if self.varies >> column & 1 == 1 {
             Cells::Each(&self.waiting.all_values()[column * COLUMN_STRIDE..][..self.rows])

@@ -86,6 +86,11 @@ impl Folder {
             .unwrap_or_else(|| self.path.clone())
     }
 
+    /// A path of an entry that is short however deep the folder lies, as addresses of sockets must be.
+    pub fn short_path(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}/{name}", self.held.number()))
+    }
+
     /// True if this very folder is at a path, and not a link to it.
     pub fn is_at(&self, path: &Path) -> bool {
         self.is_found(path, AtFlags::SYMLINK_NOFOLLOW)

@@ -38,6 +38,7 @@ pub mod folder;
 pub mod held_file;
 pub mod host;
 pub mod journal;
+pub mod kept_rows;
 mod kernel_source;
 mod launch;
 pub mod live;

@@ -4,7 +4,9 @@
 //! |---|---|
 //! | `<number>.ring` | a thread's ring: records published and not yet taken by the writer; short rings lie side by side in one file, which has the number of the first |
 //! | `<table>.rows` | rows that wait for their batch |
+//! | `<table>.<number>.rows` | a full batch of a rolling window, with the same layout |
 //! | `counts` | rows lost without a ring of their own; files made, so that a deleted one is missed; tables that the writer reads from the kernel |
+//! | `control` | a socket for requests to the recorder, if the program wants one |
 //! | `log.jsonl` | names, clocks, and other rare things; locked while the writer lives |
 //!
 //! Rings, rows and counts are mapped and shared: a store is in the file at once, at the cost
@@ -27,6 +29,8 @@ use crate::schema::TABLES;
 
 /// Name of the folder in the run directory.
 pub const LIVE: &str = "live";
+/// Name of the socket in it that takes requests, of a recorder that has one.
+pub const CONTROL: &str = "control";
 /// Name of the counts in it.
 pub const COUNTS: &str = "counts";
 
@@ -41,6 +45,10 @@ pub struct LiveCounts {
     files: LiveFiles,
     /// A bit for each table that the writer fills from a source that is lost when it dies.
     unread: AtomicU64,
+    // Of a rolling window.
+    let_go_first: FirstCounters,
+    let_go_later: LaterCounters,
+    kept_from_ns: AtomicU64,
 }
 
 /// Files of the folder that were made and not removed again by the recorder: others may delete some.
@@ -101,6 +109,26 @@ impl LiveCounts {
         }
     }
 
+    /// Rows that have left a rolling window.
+    pub fn let_go(&self) -> MappedCounters<'_> {
+        MappedCounters {
+            first: &self.let_go_first,
+            later: &self.let_go_later,
+        }
+    }
+
+    /// A rolling window holds what began from here on.
+    pub fn keep_from(&self, from_ns: i64) {
+        let from_ns = from_ns.max(0).cast_unsigned();
+        self.kept_from_ns.store(from_ns, Ordering::Release);
+    }
+
+    /// The beginning of the rolling window.
+    pub fn kept_from_ns(&self) -> i64 {
+        let from_ns = self.kept_from_ns.load(Ordering::Acquire);
+        i64::try_from(from_ns).unwrap_or(0)
+    }
+
     /// Files that are there; older recorders counted none.
     pub fn files(&self) -> &LiveFiles {
         &self.files
@@ -126,6 +154,11 @@ pub fn ring_name(number: u32) -> String {
 /// File name of a table's waiting rows.
 pub fn rows_name(table: &str) -> String {
     format!("{table}.rows")
+}
+
+/// File name of a full batch of rows that a rolling window keeps.
+pub fn kept_rows_name(table: &str, number: u32) -> String {
+    format!("{table}.{number:06}.rows")
 }
 
 /// True while a process is recording into this run: it holds the lock of the log. `None`: there

@@ -71,9 +71,73 @@ pub struct RunJson {
     /// Rows that were added to the recording afterwards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
+    /// The rolling window that the run is; `None`: everything was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Kept>,
     /// Source, of a run exported to Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exported_from: Option<ExportedFrom>,
+}
+
+/// The last while of a longer recording. What is older was let go on request, and is no loss.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Kept {
+    /// Length that was asked for.
+    pub last_ns: i64,
+    /// Time 0 of the run, since the recording began.
+    pub from_ns: i64,
+    /// End of the run, since the recording began.
+    pub recorded_ns: i64,
+    /// Rows that were let go, of all tables.
+    pub let_go: u64,
+    /// The window is shorter than was asked for, because its rows took more memory than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bytes: Option<u64>,
+}
+
+impl Kept {
+    /// What it means, for people.
+    pub fn text(&self) -> String {
+        let held_ns = self.recorded_ns - self.from_ns;
+        let (held, recorded) = (shown(held_ns), shown(self.recorded_ns));
+        if self.from_ns <= 0 {
+            let last = shown(self.last_ns);
+            return format!("all {recorded} of the recording, which keeps the last {last}");
+        }
+        let rows = match self.let_go {
+            1 => "1 earlier row was".to_owned(),
+            rows => format!("{rows} earlier rows were"),
+        };
+        let why = match self.max_bytes {
+            Some(bytes) => format!(
+                " (the last {} were asked for, and take more than {} MiB)",
+                shown(self.last_ns),
+                bytes >> 20
+            ),
+            None => String::new(),
+        };
+        format!("the last {held} of {recorded}: {rows} let go on request{why}")
+    }
+}
+
+/// A time for people, to a tenth of a second or three digits.
+fn shown(ns: i64) -> String {
+    let seconds = ns.max(0) as f64 / 1e9;
+    match seconds {
+        seconds if seconds < 1.0 => format!("{} ms", (seconds * 1e3).round()),
+        seconds if seconds < 60.0 => format!("{} s", (seconds * 10.0).round() / 10.0),
+        seconds => {
+            let seconds = seconds.round() as u64;
+            let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+            let parts = [(hours, "h"), (minutes, "min"), (seconds, "s")];
+            let parts = parts.iter().filter(|(count, _)| *count > 0);
+            let parts: Vec<String> = parts
+                .map(|(count, unit)| format!("{count} {unit}"))
+                .collect();
+            parts.join(" ")
+        }
+    }
 }
 
 /// What an import could not use of a file.
@@ -319,6 +383,9 @@ pub struct Options {
     pub own_time: Option<OwnTime>,
     /// Completed events survive the death of the process; `problems` says why not.
     pub crash_safe: Option<bool>,
+    /// Length of the rolling window; `None`: everything is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub keep_last_ns: Option<i64>,
 }
 
 /// Time of the recorder itself, measured as it passed, with its page faults.
@@ -381,8 +448,41 @@ pub struct Table {
     /// Rows that were written and could not be recovered; they are in no segment.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,
+    /// Rows that left a rolling window. None of them is lost.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub let_go: u64,
 }
 
 fn is_zero(rows: &u64) -> bool {
     *rows == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_says_how_much_of_the_recording_it_is() {
+        let mut kept = Kept {
+            last_ns: 30_000_000_000,
+            from_ns: 690_000_000_000,
+            recorded_ns: 720_000_000_000,
+            let_go: 12,
+            max_bytes: None,
+        };
+        let text = "the last 30 s of 12 min: 12 earlier rows were let go on request";
+        assert_eq!(kept.text(), text);
+        kept.from_ns += 17_500_000_000;
+        kept.max_bytes = Some(64 << 20);
+        kept.let_go = 1;
+        assert_eq!(
+            kept.text(),
+            "the last 12.5 s of 12 min: 1 earlier row was let go on request (the last 30 s were asked for, and take more \
+             than 64 MiB)"
+        );
+        kept.from_ns = 0;
+        kept.recorded_ns = 250_000_000;
+        let text = "all 250 ms of the recording, which keeps the last 30 s";
+        assert_eq!(kept.text(), text);
+    }
 }

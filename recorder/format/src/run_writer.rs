@@ -32,15 +32,18 @@ use crate::columns::Columns;
 use crate::devices::device_rows;
 use crate::error::Error;
 use crate::folder::Folder;
+use crate::kept_rows::{KeepLast, KeptRows, WindowUse};
 use crate::kernel_source::PtxHash;
 use crate::live::{COUNTS, Entry, LIVE, LiveCounts, Log, rows_name};
 use crate::mapped_file::HEADER_BYTES;
 use crate::mapping::Mapping;
-use crate::run_directory::Destination;
+use crate::run_directory::{Destination, new_run_id};
 use crate::run_files::RunFiles;
 use crate::run_json::{Format, RunJson, State};
-use crate::schema::{CellSink, FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, TableRow};
-use crate::segment::BatchEncoder;
+use crate::schema::{
+    CellSink, FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, TableRow, ThreadRow,
+};
+use crate::segment::{BATCH_ROWS, BatchEncoder};
 use crate::table_writer::TableWriter;
 use crate::text::{TextTable, Texts};
 
@@ -53,6 +56,22 @@ pub struct RunWriter {
     texts: TextTable,
     /// `None` if waiting rows are lost when the process dies.
     live: Option<Live>,
+    /// `None`: every row is written.
+    kept: Option<KeptRows>,
+    now_ns: i64,
+    cuts: Option<Box<dyn Cuts>>,
+}
+
+/// Asks for a rolling window to be written while the recording goes on.
+pub trait Cuts: Send {
+    /// Returns whether it is to be written now.
+    fn is_due(&self) -> bool;
+
+    /// The path of its run. `None`: not now.
+    fn path(&mut self) -> Option<PathBuf>;
+
+    /// It was written, or could not be.
+    fn done(&mut self, path: &Path, cut: Result<&RunJson, &Error>);
 }
 
 impl RunWriter {
@@ -78,6 +97,9 @@ impl RunWriter {
             encoder: BatchEncoder::new(),
             texts: TextTable::default(),
             live: None,
+            kept: None,
+            now_ns: 0,
+            cuts: None,
         })
     }
 
@@ -93,6 +115,44 @@ impl RunWriter {
         writer.live = Some(live);
         writer.files.unlock();
         Ok(writer)
+    }
+
+    /// Keeps the rows of the last while and lets older ones go. Call it before the first row, and
+    /// [`RunWriter::advance`] as time passes.
+    pub fn keep_last(&mut self, limits: KeepLast, cuts: Option<Box<dyn Cuts>>) {
+        let live = self.live.as_ref().map(|live| live.folder.clone());
+        self.kept = Some(KeptRows::new(limits, live));
+        self.cuts = cuts;
+        self.run.recorder.keep_last_ns = Some(limits.last_ns);
+        // A reader of a killed process must know it; if this fails, so does what comes next.
+        let _ = self.files.run_json(&self.run);
+    }
+
+    /// Returns whether older rows are let go.
+    pub fn keeps_last(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Time of the run has come to `now_ns`. Rows that have left a rolling window are let go when room is needed.
+    pub fn advance(&mut self, now_ns: i64) {
+        self.now_ns = self.now_ns.max(now_ns);
+    }
+
+    /// Returns whether the window may be cut, and whether it is to be now.
+    pub fn cuts(&self) -> Option<bool> {
+        self.cuts.as_ref().map(|cuts| cuts.is_due())
+    }
+
+    /// Writes the window until `end_ns` as a run of its own, with rows for threads that have not ended.
+    pub fn cut(&mut self, end_ns: i64, threads: &[ThreadRow]) {
+        let Some(mut cuts) = self.cuts.take() else {
+            return;
+        };
+        if let Some(path) = cuts.path() {
+            let cut = self.write_cut(&path, end_ns, threads);
+            cuts.done(&path, cut.as_ref());
+        }
+        self.cuts = Some(cuts);
     }
 
     /// The run directory, where it is now.
@@ -168,7 +228,18 @@ impl RunWriter {
     fn room(&mut self, table: TableId) -> Result<&mut Columns, Error> {
         let writer = &mut self.tables[table as usize];
         if writer.room(1).is_none() {
-            writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
+            match &mut self.kept {
+                Some(kept) => {
+                    let counts = self.live.as_ref().map(Live::counts);
+                    if let Some(full) = writer.take_columns() {
+                        kept.add(table as usize, full, self.now_ns, counts);
+                    }
+                    kept.advance(self.now_ns, counts);
+                }
+                None => {
+                    writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
+                }
+            }
         }
         let live = &self.live;
         let columns = writer.columns(|bytes| match live {
@@ -204,7 +275,11 @@ impl RunWriter {
     /// Rows of a table so far.
     pub fn rows(&self, table: TableId) -> u64 {
         let writer = &self.tables[table as usize];
-        writer.written.rows + writer.waiting() as u64
+        let kept = self
+            .kept
+            .as_ref()
+            .map_or(0, |kept| kept.rows(table as usize));
+        writer.written.rows + kept + writer.waiting() as u64
     }
 
     /// Keeps a kernel's source; its hash goes to columns named `ptx_hash`.
@@ -233,16 +308,24 @@ impl RunWriter {
         self.end(State::Recovered, wall_ns)
     }
 
-    fn end(mut self, state: State, wall_ns: Option<i64>) -> Result<RunJson, Error> {
+    fn end(mut self, state: State, mut wall_ns: Option<i64>) -> Result<RunJson, Error> {
         if self.rows(TableId::Devices) == 0 {
             for row in device_rows(&self.run.values, &mut self.texts) {
                 self.add(&row)?;
             }
         }
+        if let Some(mut kept) = self.kept.take() {
+            kept.advance(
+                wall_ns.unwrap_or(self.now_ns),
+                self.live.as_ref().map(Live::counts),
+            );
+            wall_ns = Some(self.write_window(&kept, wall_ns.unwrap_or(self.now_ns))?);
+        }
         for table in &mut self.tables {
             table.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
             table.seal(&mut self.files, &mut self.texts)?;
-            if table.written.rows > 0 || table.written.dropped > 0 {
+            let written = &table.written;
+            if written.rows + written.dropped + written.let_go > 0 {
                 let name = table.table.name.to_owned();
                 self.run.tables.insert(name, table.written.clone());
             }
@@ -255,6 +338,85 @@ impl RunWriter {
             let _ = self.files.folder().remove_folder(LIVE, &live.folder);
         }
         Ok(self.run)
+    }
+}
+
+impl RunWriter {
+    fn write_cut(
+        &mut self,
+        path: &Path,
+        end_ns: i64,
+        threads: &[ThreadRow],
+    ) -> Result<RunJson, Error> {
+        let mut files = RunFiles::create(Destination::check(path, false)?.make()?)?;
+        let cut = self.write_cut_to(&mut files, end_ns, threads);
+        if cut.is_err() {
+            // Half a run is of no use to anyone.
+            let _ = files.folder().remove(None);
+        }
+        cut
+    }
+
+    fn write_cut_to(
+        &mut self,
+        files: &mut RunFiles,
+        end_ns: i64,
+        threads: &[ThreadRow],
+    ) -> Result<RunJson, Error> {
+        let counts = self.live.as_ref().map(Live::counts);
+        let Some(kept) = &mut self.kept else {
+            return Ok(self.run.clone());
+        };
+        kept.advance(end_ns, counts);
+        let mut facts = Vec::new();
+        for threads in threads.chunks(BATCH_ROWS) {
+            if let Some(mut columns) = Columns::anonymous(TableId::Threads.schema()) {
+                threads.iter().for_each(|thread| columns.push_own(thread));
+                facts.push((TableId::Threads, columns));
+            }
+        }
+        let (encoder, texts) = (&mut self.encoder, &mut self.texts);
+        let mut written =
+            kept.write(&self.tables, &facts, WindowUse::Cut, files, encoder, texts)?;
+        let mut run = self.run.clone();
+        for (table, own) in written.tables.iter_mut().zip(&self.tables) {
+            table.seal(files, texts)?;
+            table.written.dropped = own.written.dropped;
+            let written = &table.written;
+            if written.rows + written.dropped + written.let_go > 0 {
+                run.tables
+                    .insert(table.table.name.to_owned(), written.clone());
+            }
+        }
+        let described = kept.describe(end_ns, written.let_go);
+        run.run_id = new_run_id();
+        run.clock.origin_realtime_ns += described.from_ns;
+        run.wall_ns = Some(end_ns - described.from_ns);
+        run.kept = Some(described);
+        run.state = State::Finished;
+        files.run_json(&run)?;
+        Ok(run)
+    }
+
+    /// Writes the rolling window, and says in the run what it is. Returns its length.
+    fn write_window(&mut self, kept: &KeptRows, end_ns: i64) -> Result<i64, Error> {
+        let mut written = kept.write(
+            &self.tables,
+            &[],
+            WindowUse::End,
+            &mut self.files,
+            &mut self.encoder,
+            &mut self.texts,
+        )?;
+        for (to, from) in written.tables.iter_mut().zip(&self.tables) {
+            to.written.dropped = from.written.dropped;
+        }
+        self.tables = written.tables;
+        let described = kept.describe(end_ns, written.let_go);
+        self.run.clock.origin_realtime_ns += described.from_ns;
+        let wall_ns = end_ns - described.from_ns;
+        self.run.kept = Some(described);
+        Ok(wall_ns)
     }
 }
 

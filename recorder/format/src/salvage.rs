@@ -22,7 +22,7 @@ use crate::journal::{Chunk, Line};
 use crate::live::LIVE;
 use crate::record_rows::Rows;
 use crate::regular_file;
-use crate::run_json::{RUN_JSON, RunJson, State};
+use crate::run_json::{Kept, RUN_JSON, RunJson, State};
 use crate::schema::TABLES;
 use crate::timeline::Timeline;
 use live_folder::LiveFolder;
@@ -50,6 +50,8 @@ pub struct Salvaged {
     pub sources: BTreeMap<String, String>,
     /// Of the recorder's clock, measured over the whole run.
     pub ticks_per_second: Option<f64>,
+    /// The rolling window that the rows are, with times from its beginning on; `None`: everything was recorded.
+    pub kept: Option<Kept>,
     /// Tables that lost rows whose number is not known.
     pub lost_uncounted: BTreeSet<&'static str>,
     /// Things that were left and cannot be used, and why; in words.
@@ -147,7 +149,8 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
         ticks_per_second: Timeline::ticks_per_second_between(&found.pairs),
         ..Salvaged::default()
     };
-    let mut tables = SalvageTables::new(std::mem::take(&mut found.texts));
+    let keep_last_ns = json.recorder.keep_last_ns;
+    let mut tables = SalvageTables::new(std::mem::take(&mut found.texts), keep_last_ns.is_some());
 
     let waiting = waiting::take(&live, &mut found, &disk, &mut tables);
     // Of a batch whose rows do not wait any more it is not known to be cut, but damaged since.
@@ -170,6 +173,9 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
             found.problem(&live, text);
         }
     }
+    if let Some(last_ns) = keep_last_ns {
+        salvaged.kept = Some(keep(last_ns, &found, &mut tables));
+    }
     for (number, table) in TABLES.iter().enumerate() {
         let dropped = found.dropped(number);
         if dropped > 0 {
@@ -191,4 +197,22 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     };
     salvaged.segments = tables.finish(&mut salvaged.problems);
     Ok(Some(salvaged))
+}
+
+/// Leaves the rows of the rolling window.
+fn keep(last_ns: i64, found: &LiveFolder, tables: &mut SalvageTables) -> Kept {
+    let from_ns = found.kept_from_ns;
+    let (left_out, latest_ns) = tables.keep_from(from_ns);
+    let recorded_ns = latest_ns.map_or(from_ns, |ns| ns.max(from_ns));
+    let events = TABLES.iter().zip(left_out).enumerate();
+    let let_go = events
+        .filter(|(_, (table, _))| !table.is_own)
+        .map(|(number, (_, left_out))| found.let_go(number).saturating_add(left_out));
+    Kept {
+        last_ns,
+        from_ns,
+        recorded_ns,
+        let_go: let_go.fold(0, u64::saturating_add),
+        max_bytes: None,
+    }
 }

@@ -89,6 +89,16 @@ impl TableWriter {
         self.columns.as_mut()
     }
 
+    /// Takes the waiting rows out, to be kept elsewhere. The next ones need new memory.
+    pub fn take_columns(&mut self) -> Option<Columns> {
+        self.columns.take()
+    }
+
+    /// The waiting rows.
+    pub fn waiting_columns(&self) -> Option<&Columns> {
+        self.columns.as_ref()
+    }
+
     /// Forgets the waiting rows, which cannot be written, and counts them.
     pub fn give_up(&mut self) -> u64 {
         let rows = self.waiting();

@@ -5,12 +5,17 @@
 //! knot where the function stands *then* and bends it so that it meets the
 //! system's clock a second on; what was converted before stays true. So the
 //! order of ticks, and with it the nesting of spans, survives to the nanosecond.
+//!
+//! If one of the clocks jumps, as when a virtual machine is suspended, nothing tells which of them is right. The rate then
+//! stays as it was: durations are true on both sides of the jump.
 
 use serde::{Deserialize, Serialize};
 
 const SHIFT: u32 = 40;
 /// An error is corrected over this time by bending the function.
 const CATCH_UP_NS: f64 = 1e9;
+/// A rate that differs by more from the last one is that of a jump.
+const MAX_RATE_CHANGE: f64 = 0.05;
 /// Readings closer together than this determine the rate too imprecisely.
 const MIN_BASE_NS: u64 = 1_000_000;
 
@@ -50,6 +55,12 @@ pub struct Timeline {
     earlier: ClockReading,
     origin: ClockReading,
     last: ClockReading,
+    /// Nanoseconds per tick between the last readings without a jump.
+    rate: f64,
+    /// The same between the last readings of all.
+    measured: f64,
+    /// How far all jumps together have taken the system's clock ahead of this one.
+    jumps_ns: f64,
     knots: Vec<Knot>,
     /// The last knot: nearly all ticks are after it.
     newest: Knot,
@@ -77,6 +88,9 @@ impl Timeline {
             earlier,
             origin,
             last: origin,
+            rate,
+            measured: rate,
+            jumps_ns: 0.0,
             knots: vec![newest],
             newest,
             converted: origin.ticks,
@@ -93,6 +107,9 @@ impl Timeline {
             earlier,
             origin,
             last,
+            rate: 1.0,
+            measured: 1.0,
+            jumps_ns: 0.0,
             knots,
             newest,
             converted: newest.ticks,
@@ -116,12 +133,23 @@ impl Timeline {
         }
         let knot = self.newest;
         let measured = rate(self.last, pair)?;
+        // Twice in a row it is no jump: the first rate was measured in a few milliseconds only.
+        let is_new = |before: f64| (measured / before - 1.0).abs() > MAX_RATE_CHANGE;
+        let is_jump = is_new(self.rate) && is_new(self.measured);
+        self.measured = measured;
+        if !is_jump {
+            self.rate = measured;
+        }
         let ticks = pair.ticks.max(self.converted);
         let ns = knot.at(ticks);
-        let true_ns = self.host_ns(pair) as f64 + (ticks - pair.ticks) as f64 * measured;
-        let wanted = measured * (1.0 + (true_ns - ns as f64) / CATCH_UP_NS);
-        // A suspended machine or a stepped clock must not turn time around.
-        let rate = wanted.clamp(measured * 0.5, measured * 2.0);
+        let host_ns = self.host_ns(pair) as f64 + (ticks - pair.ticks) as f64 * self.rate;
+        if is_jump {
+            self.jumps_ns = host_ns - ns as f64;
+        }
+        let error_ns = host_ns - self.jumps_ns - ns as f64;
+        let wanted = self.rate * (1.0 + error_ns / CATCH_UP_NS);
+        // Whatever the clocks do, time must not turn around.
+        let rate = wanted.clamp(self.rate * 0.5, self.rate * 2.0);
         let knot = Knot {
             ticks,
             ns,
@@ -150,6 +178,12 @@ impl Timeline {
         self.knots[after.saturating_sub(1)].at(ticks) as i64
     }
 
+    /// Forgets how times before `ns` were converted: they are about its beginning from now on.
+    pub fn forget_before(&mut self, ns: i64) {
+        let after = self.knots.partition_point(|knot| (knot.ns as i64) < ns);
+        self.knots.drain(..after.saturating_sub(1));
+    }
+
     /// The latest tick converted so far.
     pub fn latest(&self) -> u64 {
         self.converted
@@ -164,6 +198,9 @@ impl Timeline {
     pub fn ticks_per_second(&self) -> Option<f64> {
         if self.is_exact {
             return Some(1e9);
+        }
+        if self.jumps_ns != 0.0 {
+            return Some(1e9 / self.rate);
         }
         rate(self.earlier, self.last).map(|ns_per_tick| 1e9 / ns_per_tick)
     }
@@ -211,6 +248,52 @@ mod tests {
         let per_second = timeline.ticks_per_second().unwrap();
         // The calibration was off by 200 ns, of 5 s.
         assert!((per_second / 2.5e9 - 1.0).abs() < 1e-7, "{per_second}");
+    }
+
+    /// Either clock jumps by a minute, forwards or back, as when a virtual machine is suspended.
+    #[test]
+    fn durations_are_true_on_both_sides_of_a_jump() {
+        const SECOND: u64 = 1_000_000_000;
+        for (tick_jump, ns_jump) in [(60, 0), (0, 60), (60, 60), (0, 1)] {
+            let mut timeline = Timeline::new(false, pair(1, 1), pair(2_500_001, 1_000_001));
+            let (mut ticks, mut ns) = (2_500_001, 1_000_001);
+            for second in 0..10 {
+                if second == 5 {
+                    ticks += tick_jump * 5 * SECOND / 2;
+                    ns += ns_jump * SECOND;
+                }
+                let start_ns = timeline.ns(ticks);
+                ticks += 5 * SECOND / 2;
+                ns += SECOND;
+                let lasted_ns = timeline.ns(ticks) - start_ns;
+                assert!(
+                    (lasted_ns - 1_000_000_000).abs() < 1_000,
+                    "second {second}: {lasted_ns}"
+                );
+                timeline.add(pair(ticks, ns));
+            }
+            let per_second = timeline.ticks_per_second().unwrap();
+            let is_one_rate = (tick_jump, ns_jump) == (60, 60);
+            assert!(
+                is_one_rate || (per_second / 2.5e9 - 1.0).abs() < 1e-6,
+                "{per_second}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_first_rate_that_was_wrong_is_corrected() {
+        let mut timeline = Timeline::new(false, pair(1, 1), pair(2_500_001, 1_300_001));
+        let (mut ticks, mut ns) = (2_500_001, 1_300_001);
+        let mut lasted_ns = 0;
+        for _ in 0..5 {
+            let start_ns = timeline.ns(ticks);
+            ticks += 2_500_000_000;
+            ns += 1_000_000_000;
+            lasted_ns = timeline.ns(ticks) - start_ns;
+            timeline.add(pair(ticks, ns));
+        }
+        assert!((lasted_ns - 1_000_000_000).abs() < 1_000_000, "{lasted_ns}");
     }
 
     #[test]

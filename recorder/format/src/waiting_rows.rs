@@ -157,6 +157,16 @@ impl WaitingRows {
         unsafe { self.memory.base().add(HEADER_BYTES).cast::<u64>().add(at) }
     }
 
+    /// Batches that are written before these rows.
+    pub fn set_batches(&self, batches: u64) {
+        self.header().batches.store(batches, Ordering::Release);
+    }
+
+    /// True if they outlive the process.
+    pub fn is_in_file(&self) -> bool {
+        self.memory.is_in_file()
+    }
+
     /// Says of each column whether it has its values one a row.
     pub fn set_varies(&self, varies: u64) {
         self.header().varies.store(varies, Ordering::Release);

@@ -170,6 +170,11 @@ impl Counters {
             .collect()
     }
 
+    /// The next call of [`Self::take`] returns all events until this time.
+    pub fn settled_ns(&self) -> u64 {
+        self.settled_ns
+    }
+
     fn read(&mut self) {
         for (occasion, opened) in &mut self.opened {
             for sampler in &mut opened.samplers {

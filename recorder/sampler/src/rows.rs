@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::RwLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use trueno_format::run_json::Kept;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CallRow, CounterRow, EdgeRow, SampleRow, SyncRow, TableId, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
@@ -43,6 +44,8 @@ pub struct Counts {
     pub lost_wakings: u64,
     /// True if wakers over the loopback device are known for only part of the time.
     pub are_packets_cut: bool,
+    /// The rolling window that the run is.
+    pub kept: Option<Kept>,
 }
 
 pub(crate) struct Sampled {
@@ -107,6 +110,8 @@ pub(crate) struct Rows {
     replaced: BTreeSet<OsString>,
     next_thread: u32,
     origin_ns: Option<u64>,
+    /// Time at which a rolling window was asked for.
+    cut_at_ns: Option<u64>,
     pub counts: Counts,
 }
 
@@ -126,6 +131,7 @@ impl Rows {
             replaced: BTreeSet::new(),
             next_thread: 0,
             origin_ns: None,
+            cut_at_ns: None,
             counts: Counts::default(),
         }
     }
@@ -185,15 +191,39 @@ impl Rows {
     }
 
     fn thread_row(&mut self, thread: &Thread) -> Result<(), Error> {
-        let row = ThreadRow {
+        let row = self.described(thread);
+        Ok(self.run.add(&row)?)
+    }
+
+    fn described(&self, thread: &Thread) -> ThreadRow {
+        ThreadRow {
             thread: thread.number,
             name: thread.name,
             os_id: Some(u64::from(thread.of.thread)),
             start_ns: Some(self.time(thread.start_ns)),
             process: Some(u64::from(thread.of.process)),
             ..ThreadRow::default()
-        };
-        Ok(self.run.add(&row)?)
+        }
+    }
+
+    /// Everything until this time is known. If it is asked for, writes what a rolling window holds.
+    pub fn reaches(&mut self, at_ns: u64) {
+        if self.origin_ns.is_none_or(|origin_ns| at_ns < origin_ns) {
+            return;
+        }
+        self.run.advance(self.time(at_ns));
+        if self.run.cuts() != Some(true) {
+            return;
+        }
+        // What the program did until then is in it.
+        let cut_at_ns = *self.cut_at_ns.get_or_insert_with(now_ns);
+        if at_ns >= cut_at_ns {
+            self.cut_at_ns = None;
+            let mut alive: Vec<&Thread> = self.threads.values().collect();
+            alive.sort_by_key(|thread| thread.number);
+            let alive: Vec<ThreadRow> = alive.iter().map(|thread| self.described(thread)).collect();
+            self.run.cut(self.time(at_ns), &alive);
+        }
     }
 
     pub fn sample(&mut self, sampled: &Sampled, modules: &RwLock<Modules>) -> Result<(), Error> {
@@ -291,6 +321,10 @@ impl Rows {
     }
 
     pub fn cpu_time(&mut self, time: &CpuTime) -> Result<(), Error> {
+        if self.run.keeps_last() {
+            // It is that of the thread's whole life.
+            return Ok(());
+        }
         let thread = self.know(time.of, time.until_ns).number;
         let row = CounterRow {
             time_ns: self.time(time.until_ns),
@@ -420,8 +454,10 @@ impl Rows {
         let wall_ns = self
             .origin_ns
             .map(|origin_ns| at_ns.saturating_sub(origin_ns) as i64);
-        debug_assert_eq!(self.run.rows(TableId::Samples), self.counts.samples);
-        self.run.finish(wall_ns)?;
+        debug_assert!(
+            self.run.keeps_last() || self.run.rows(TableId::Samples) == self.counts.samples
+        );
+        self.counts.kept = self.run.finish(wall_ns)?.kept;
         Ok(self.counts)
     }
 

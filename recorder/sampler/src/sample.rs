@@ -75,6 +75,8 @@ enum WriterMessage {
     LostWakings(u64),
     PacketsEnd(u64),
     Throttled,
+    /// All that happened until then is known.
+    Reached(u64),
     /// The recording ends before the program.
     GoesOn,
     End(u64),
@@ -368,12 +370,14 @@ impl Reader {
                 let _ = self.to.send(WriterMessage::GoesOn);
             }
             let at_ns = now_ns();
+            let known_ns = self.counters.settled_ns();
             for (time_ns, event) in self.counters.take(is_end) {
                 // Nobody takes it where writing has failed. Reading goes on, so that the program does.
                 for told in self.tell(time_ns, event) {
                     let _ = self.to.send(told);
                 }
             }
+            let _ = self.to.send(WriterMessage::Reached(known_ns));
             if is_end {
                 for known in self.waits.end(at_ns) {
                     let _ = self.to.send(WriterMessage::Known(known));
@@ -565,6 +569,7 @@ fn write(
             WriterMessage::LostWakings(count) => rows.counts.lost_wakings += count,
             WriterMessage::PacketsEnd(at_ns) => rows.packets_end(at_ns),
             WriterMessage::Throttled => rows.counts.throttled += 1,
+            WriterMessage::Reached(at_ns) => rows.reaches(at_ns),
             WriterMessage::GoesOn => rows.program_goes_on(),
             WriterMessage::End(at_ns) => end_ns = at_ns,
         }

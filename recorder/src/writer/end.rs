@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use trueno_format::columns::Columns;
 use trueno_format::dropped_names;
 use trueno_format::live::LoggedThread;
 use trueno_format::mapping::cut_pages;
@@ -9,6 +10,7 @@ use trueno_format::record_rows::run_facts;
 use trueno_format::run_files::RunFiles;
 use trueno_format::run_json::State;
 use trueno_format::schema::{TABLES, TableId, TableRow};
+use trueno_format::segment::BATCH_ROWS;
 use trueno_format::text::Texts;
 use trueno_format::timeline::ClockReading;
 use trueno_format::{Ceiling, Collective, PtxHash, device_property, device_rows};
@@ -44,8 +46,7 @@ impl Writer {
             .rows
             .timeline
             .ns(asked.max(self.rows.timeline.latest()));
-        self.ending.wall_ns.store(wall_ns as u64, Ordering::Release);
-
+        self.facts = self.tables.kept.is_some().then(Vec::new);
         self.thread_rows();
         self.shared
             .threads
@@ -54,9 +55,15 @@ impl Writer {
         self.clock_rows();
         self.device_rows();
         self.diagnostic_rows();
-        for number in 0..self.tables.tables.len() {
-            self.tables.flush(number, &mut self.files);
-        }
+        let wall_ns = if self.tables.kept.is_some() {
+            self.end_window(wall_ns)
+        } else {
+            for number in 0..self.tables.tables.len() {
+                self.tables.flush(number, &mut self.files);
+            }
+            wall_ns
+        };
+        self.ending.wall_ns.store(wall_ns as u64, Ordering::Release);
         self.tables.seal(&mut self.files);
         self.tables.count();
         self.look_for_segments();
@@ -111,7 +118,7 @@ impl Writer {
             written.dropped = self.shared.dropped(number);
             written.dropped_names = dropped_names::listed(&names, number, &mut self.tables.texts);
             self.run.dropped = self.run.dropped.saturating_add(written.dropped);
-            if written.rows > 0 || written.dropped > 0 {
+            if written.rows + written.dropped + written.let_go > 0 {
                 self.run.tables.insert(table.table.name.to_owned(), written);
             }
         }
@@ -155,8 +162,9 @@ impl Writer {
         lock(&self.shared.mailbox.problems).push(text);
     }
 
-    fn thread_rows(&mut self) {
-        let mut threads = std::mem::take(&mut self.ended);
+    pub(super) fn thread_rows(&mut self) {
+        let ended = self.ended.iter().map(|ended| ended.thread.clone());
+        let mut threads: Vec<_> = ended.collect();
         threads.extend(self.lanes.iter().map(|lane| lane.thread.logged()));
         threads.sort_unstable_by_key(|thread| thread.index);
         for thread in threads {
@@ -165,26 +173,24 @@ impl Writer {
         }
     }
 
-    fn clock_rows(&mut self) {
-        for pair in std::mem::take(&mut self.pairs) {
+    pub(super) fn clock_rows(&mut self) {
+        for pair in self.pairs.clone() {
             let host_ns = self.rows.timeline.host_ns(pair);
             self.add(|_| run_facts::clock_pair(pair, host_ns, None));
         }
     }
 
-    fn device_rows(&mut self) {
+    pub(super) fn device_rows(&mut self) {
         let values = lock(&self.shared.mailbox.values).clone();
         let is_any = values.keys().any(|key| device_property(key).is_some());
         if !is_any || self.is_off(TableId::Devices) {
             return;
         }
-        if let Some((_, texts)) = self.tables.room(TableId::Devices, 1, &mut self.files) {
-            let rows = device_rows(&values, texts);
-            rows.into_iter().for_each(|row| self.add(|_| row));
-        }
+        let rows = device_rows(&values, &mut self.tables.texts);
+        rows.into_iter().for_each(|row| self.add(|_| row));
     }
 
-    fn diagnostic_rows(&mut self) {
+    pub(super) fn diagnostic_rows(&mut self) {
         for (number, table) in TABLES.iter().enumerate() {
             let dropped = self.shared.dropped(number);
             if dropped > 0 {
@@ -201,6 +207,10 @@ impl Writer {
     fn add<R: TableRow>(&mut self, row: impl FnOnce(&mut dyn Texts) -> R) {
         if self.is_off(R::TABLE) {
             return;
+        }
+        if let Some(facts) = &mut self.facts {
+            let row = row(&mut self.tables.texts);
+            return add_fact(facts, &row);
         }
         if let Some((to, texts)) = self.tables.room(R::TABLE, 1, &mut self.files) {
             to.push_own(&row(texts));
@@ -245,8 +255,24 @@ impl Writer {
     }
 }
 
+/// There is no memory for a full batch: its rows are left out, as the recorder's own.
+fn add_fact<R: TableRow>(facts: &mut Vec<(TableId, Columns)>, row: &R) {
+    let has_room = |columns: &Columns| columns.rows() < BATCH_ROWS;
+    let last = facts
+        .iter()
+        .rposition(|(table, columns)| *table == R::TABLE && has_room(columns));
+    if last.is_none() {
+        facts.extend(Columns::anonymous(R::TABLE.schema()).map(|columns| (R::TABLE, columns)));
+    }
+    let last = last.or_else(|| facts.len().checked_sub(1));
+    match last.and_then(|last| facts.get_mut(last)) {
+        Some((table, columns)) if *table == R::TABLE => columns.push_own(row),
+        _ => {}
+    }
+}
+
 impl Tables {
-    fn seal(&mut self, files: &mut RunFiles) {
+    pub(super) fn seal(&mut self, files: &mut RunFiles) {
         for number in 0..self.tables.len() {
             if self.failure.is_some() {
                 return;

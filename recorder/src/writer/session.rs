@@ -1,11 +1,12 @@
 //! Starting the writer, and asking it to end.
 
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::{Ending, Tables, Writer};
+use super::{Ending, POLL, Tables, Writer};
 use crate::builder::Builder;
 use crate::checksum::baseline::Baseline;
 use crate::checksum::sampling::Sampling;
@@ -13,6 +14,7 @@ use crate::clock::Clock;
 use crate::error::Error;
 use crate::live::Live;
 use crate::lock::lock;
+use crate::mailbox::Cut;
 use crate::names;
 use crate::open_rows::OfThread;
 use crate::overflow::Overflow;
@@ -84,6 +86,7 @@ pub(crate) fn start<T>(
         },
         live,
     );
+    let kept = builder.limits().map(|keep| shared.live.kept_rows(keep));
     if builder.checksum_every > 1 || builder.checksum_samples > 0 || baseline.is_some() {
         // Set here only.
         let _ = shared.sampling.set(Sampling::new(
@@ -122,7 +125,7 @@ pub(crate) fn start<T>(
             let ticks = resolution_ticks.zip(timeline.ticks_per_second());
             run.clock.resolution_ns =
                 ticks.map(|(step, per_second)| step as f64 * 1e9 / per_second);
-            let mut tables = Tables::new(for_writer.clone());
+            let mut tables = Tables::new(for_writer.clone(), kept);
             let mut writer = Writer {
                 rows: Rows::new(timeline, &mut tables.texts),
                 tables,
@@ -135,6 +138,7 @@ pub(crate) fn start<T>(
                 next_pair: Instant::now() + super::PAIR_TIMES[0],
                 ended: Vec::new(),
                 sources: Default::default(),
+                facts: None,
             };
             writer.work_or_fail()
         })
@@ -219,6 +223,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
             cost_ns_per_span: None,
             own_time: None,
             crash_safe: None,
+            keep_last_ns: builder.limits().map(|keep| keep.last_ns),
         },
         ..RunJson::default()
     }
@@ -294,6 +299,27 @@ impl Session {
         result
     }
 
+    /// Writes the rolling window as a run at `path`.
+    pub fn cut(&self, path: &Path) -> Result<Summary, Error> {
+        let (done, cut) = mpsc::sync_channel(1);
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        lock(&self.shared.mailbox.cuts).push(Cut { path, done });
+        self.shared.mailbox.wake();
+        loop {
+            let has_ended = self.shared.counts.stopped.load(Ordering::Acquire);
+            match cut.recv_timeout(POLL) {
+                Ok(cut) => return cut,
+                Err(_) if has_ended => {
+                    return Err(Error::Option {
+                        option: "cut",
+                        problem: "the recording has ended".to_owned(),
+                    });
+                }
+                Err(_) => {}
+            }
+        }
+    }
+
     /// Forgets the writer thread. In a forked process it does not exist, and can be neither joined nor
     /// detached.
     fn forget(&mut self) {
@@ -315,6 +341,7 @@ impl Session {
             rows,
             dropped,
             open: self.ending.open.load(Ordering::Acquire),
+            let_go: self.ending.let_go.load(Ordering::Acquire),
         }
     }
 }

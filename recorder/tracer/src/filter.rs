@@ -3,6 +3,7 @@
 use std::io;
 
 use libc::sock_filter;
+use syscalls::Sysno;
 
 use crate::ptrace::NATIVE;
 
@@ -10,7 +11,8 @@ use crate::ptrace::NATIVE;
 const NUMBER_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 
-/// The filter's program: stops before calls with these numbers, and before those of another call table.
+/// The filter's program: stops before calls with these numbers, before those of another call table, and before those that
+/// would not do under a filter what they do without one ([`Special`]).
 pub(crate) fn program(numbers: &[u32]) -> Vec<sock_filter> {
     let stop = statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_TRACE);
     let mut program = vec![
@@ -23,11 +25,64 @@ pub(crate) fn program(numbers: &[u32]) -> Vec<sock_filter> {
         program.push(unequal(*number, 1));
         program.push(stop);
     }
-    program.push(statement(
-        libc::BPF_RET | libc::BPF_K,
-        libc::SECCOMP_RET_ALLOW,
-    ));
+    let allow = statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW);
+    let argument = |at| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, argument_at(at));
+    let number = |call: Sysno, skipped| unequal(call.id() as u32, skipped);
+    program.extend([
+        number(Sysno::clone, 4),
+        argument(0),
+        has_bits(libc::CLONE_UNTRACED as u32, 1),
+        stop,
+        allow,
+        number(Sysno::prctl, 6),
+        argument(0),
+        unequal(libc::PR_SET_SECCOMP as u32, 3),
+        argument(1),
+        unequal(libc::SECCOMP_MODE_STRICT, 1),
+        stop,
+        allow,
+        number(Sysno::seccomp, 4),
+        argument(0),
+        unequal(libc::SECCOMP_SET_MODE_STRICT, 1),
+        stop,
+        allow,
+        allow,
+    ]);
     program
+}
+
+/// Offset of the low half of an argument.
+const fn argument_at(at: u32) -> u32 {
+    16 + 8 * at
+}
+
+/// A call that a tracer or its filter would change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Special {
+    /// Its child would have the filter and no tracer.
+    Untraced,
+    /// The kernel refuses it to a thread that has a filter.
+    StrictSeccomp,
+}
+
+impl Special {
+    pub(crate) fn of(number: u64, arguments: &[u64; 6]) -> Option<Self> {
+        let call = usize::try_from(number).ok().and_then(Sysno::new)?;
+        let words = arguments.map(|argument| argument as u32);
+        match call {
+            Sysno::clone if words[0] & libc::CLONE_UNTRACED as u32 != 0 => Some(Self::Untraced),
+            Sysno::prctl
+                if words[0] == libc::PR_SET_SECCOMP as u32
+                    && words[1] == libc::SECCOMP_MODE_STRICT =>
+            {
+                Some(Self::StrictSeccomp)
+            }
+            Sysno::seccomp if words[0] == libc::SECCOMP_SET_MODE_STRICT => {
+                Some(Self::StrictSeccomp)
+            }
+            _ => None,
+        }
+    }
 }
 
 /// Installs the filter for this process and its descendants. Does not allocate, because it runs between fork and
@@ -58,6 +113,13 @@ fn statement(code: u32, value: u32) -> sock_filter {
         jt: 0,
         jf: 0,
         k: value,
+    }
+}
+
+fn has_bits(bits: u32, skipped: u8) -> sock_filter {
+    sock_filter {
+        jf: skipped,
+        ..statement(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, bits)
     }
 }
 

@@ -23,7 +23,7 @@ use std::ffi::OsString;
 use std::io;
 
 pub use classes::Calls;
-pub use rows::Counts;
+pub use rows::{Counts, REFUSED_STRICT};
 pub use start::check;
 pub use trace::{Part, Traced, Watch, attach, trace};
 

@@ -190,6 +190,31 @@ pub(crate) fn signal(thread: pid_t) -> Option<SignalInfo> {
     })
 }
 
+/// Sets the first argument of the call at whose beginning a thread stopped.
+pub(crate) fn set_first_argument(thread: pid_t, value: u64) -> io::Result<()> {
+    // SAFETY: all zeros is a valid value of it.
+    let mut registers: libc::user_regs_struct = unsafe { mem::zeroed() };
+    let mut part = libc::iovec {
+        iov_base: (&raw mut registers).cast(),
+        iov_len: size_of::<libc::user_regs_struct>(),
+    };
+    let general = libc::NT_PRSTATUS as usize;
+    // SAFETY: the request writes one of these, which is there.
+    let got = unsafe { libc::ptrace(libc::PTRACE_GETREGSET, thread, general, &raw mut part) };
+    check(got)?;
+    #[cfg(target_arch = "x86_64")]
+    {
+        registers.rdi = value;
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        registers.regs[0] = value;
+    }
+    part.iov_base = (&raw mut registers).cast();
+    // SAFETY: the request reads one of these, which is there.
+    check(unsafe { libc::ptrace(libc::PTRACE_SETREGSET, thread, general, &raw mut part) })
+}
+
 pub(crate) enum Call {
     /// At its beginning: number, arguments, and whether it is of the native table.
     Entry {

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use libc::pid_t;
 use syscalls::{Errno, Sysno};
+use trueno_format::run_json::Kept;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CallRow, EdgeRow, SyncRow, ThreadRow};
 use trueno_processes::note_that_it_went_on;
@@ -15,6 +16,10 @@ use crate::argument::{self, Bytes, Target};
 use crate::descriptors::{Descriptors, Object, is_given};
 use crate::memory;
 use crate::order::{Caller, CauseKind, Order, Part, SignalInfo};
+
+/// Why the program may not have run as it would have.
+pub const REFUSED_STRICT: &str = "the program asked for strict seccomp and did not get it, because a list of calls is recorded by \
+     a filter of seccomp: it may have run otherwise than without the recorder (hint: --calls without a list)";
 
 pub(crate) struct Begun {
     pub id: u64,
@@ -116,6 +121,10 @@ pub struct Counts {
     /// Calls of 32-bit programs, which are not recorded.
     pub foreign: u64,
     pub signals: u64,
+    /// Calls for strict seccomp, which the kernel refuses to a program with a filter.
+    pub refused_strict: u64,
+    /// The rolling window that the run is.
+    pub kept: Option<Kept>,
 }
 
 impl Rows {
@@ -272,6 +281,7 @@ impl Rows {
             errno,
             ..CallRow::default()
         };
+        self.run.advance(self.time(now_ns));
         self.run.add(&row)?;
         self.counts.calls += 1;
         thread.last = Some(begun.id);
@@ -387,10 +397,34 @@ impl Rows {
         self.thread_row(&thread)
     }
 
+    /// Returns whether a rolling window may be written while the recording goes on.
+    pub fn takes_cuts(&self) -> bool {
+        self.run.cuts().is_some()
+    }
+
+    /// Returns whether the window is to be written now.
+    pub fn is_cut_due(&self) -> bool {
+        self.has_begun() && self.run.cuts() == Some(true)
+    }
+
+    /// Writes what a rolling window holds.
+    pub fn cut<'a>(&mut self, alive: impl Iterator<Item = &'a Thread>, now_ns: i64) {
+        let mut alive: Vec<&Thread> = alive.collect();
+        alive.sort_by_key(|thread| thread.number);
+        let alive: Vec<ThreadRow> = alive.iter().map(|thread| self.described(thread)).collect();
+        self.run.cut(self.time(now_ns), &alive);
+    }
+
     fn thread_row(&mut self, thread: &Thread) -> Result<(), Error> {
+        let row = self.described(thread);
+        self.run.add(&row)?;
+        Ok(())
+    }
+
+    fn described(&mut self, thread: &Thread) -> ThreadRow {
         let name = fs::read_to_string(format!("/proc/{}/task/{}/comm", thread.process, thread.id));
         let name = name.ok().map(|name| self.run.text(name.trim_end()));
-        let row = ThreadRow {
+        ThreadRow {
             thread: thread.number,
             name,
             os_id: Some(thread.id as u64),
@@ -398,9 +432,7 @@ impl Rows {
             start_ns: Some(self.time(thread.start_ns).max(0)),
             process: Some(thread.process as u64),
             ..ThreadRow::default()
-        };
-        self.run.add(&row)?;
-        Ok(())
+        }
     }
 
     pub fn finish(mut self, now_ns: i64) -> Result<Counts, Error> {
@@ -412,7 +444,10 @@ impl Rows {
             );
             self.run.run().problems.push(text);
         }
-        self.run.finish(Some(wall_ns))?;
+        if self.counts.refused_strict > 0 {
+            self.run.run().problems.push(REFUSED_STRICT.to_owned());
+        }
+        self.counts.kept = self.run.finish(Some(wall_ns))?.kept;
         Ok(self.counts)
     }
 

@@ -11,6 +11,7 @@ use trueno_format::run_writer::RunWriter;
 use trueno_processes::{Selection, is_over};
 
 use crate::attach::{Attached, attach_to, is_ours};
+use crate::filter::Special;
 use crate::ptrace::{self, Call, Event, Resume, Waited};
 use crate::rows::{Counts, Rows, Thread};
 use crate::start::start;
@@ -130,7 +131,7 @@ impl Born {
 struct Trace<'a> {
     root: pid_t,
     part: Part<'a>,
-    /// Numbers of the recorded calls, if other calls stop the program too.
+    /// Numbers of the recorded calls; `None`: all are.
     numbers: Option<HashSet<u64>>,
     /// True if all calls stop the program because there is no filter.
     stops_at_all: bool,
@@ -154,8 +155,8 @@ struct Trace<'a> {
 
 impl<'a> Trace<'a> {
     fn new(root: pid_t, part: Part<'a>, run: RunWriter, has_filter: bool) -> Self {
-        let listed = part.calls.numbers().filter(|_| !has_filter);
-        let sees_all_calls = part.calls.numbers().is_none();
+        let listed = part.calls.numbers();
+        let sees_all_calls = listed.is_none();
         Self {
             root,
             part,
@@ -192,7 +193,8 @@ impl<'a> Trace<'a> {
 
     fn follow(&mut self, watch: Watch<'_>) {
         let end = self.part.end;
-        let _ticks = end.map(|_| Ticks::start());
+        let has_cuts = self.rows.takes_cuts();
+        let _ticks = (end.is_some() || has_cuts).then(Ticks::start);
         loop {
             // The end counts from the beginning of the recording.
             let asks = !self.is_ending && self.rows.has_begun();
@@ -202,7 +204,13 @@ impl<'a> Trace<'a> {
             if self.is_ending && self.traced.is_empty() {
                 break;
             }
-            match ptrace::wait(&|| asks && is_over(end)) {
+            if asks && self.rows.is_cut_due() {
+                self.last_ns = now_ns();
+                self.rows.cut(self.threads.values(), self.last_ns);
+            }
+            let rows = &self.rows;
+            let is_due = || asks && (is_over(end) || rows.is_cut_due());
+            match ptrace::wait(&is_due) {
                 Ok(Waited::Event(thread, event)) => {
                     self.last_ns = now_ns();
                     self.event(thread, event);
@@ -275,9 +283,12 @@ impl<'a> Trace<'a> {
             left_out,
             ..
         } = self;
-        let counts = rows.counts.clone();
+        let mut counts = rows.counts.clone();
         if failure.is_none() {
-            failure = rows.finish(last_ns).err();
+            match rows.finish(last_ns) {
+                Ok(all) => counts = all,
+                Err(error) => failure = Some(error),
+            }
         }
         Traced {
             status,
@@ -383,6 +394,24 @@ impl<'a> Trace<'a> {
 
     fn call(&mut self, id: pid_t) {
         let Some(call) = ptrace::call(id) else { return };
+        if let Call::Entry {
+            number,
+            is_native: true,
+            arguments,
+        } = &call
+        {
+            match Special::of(*number, arguments) {
+                Some(Special::Untraced) => {
+                    let flags = arguments[0] & !(libc::CLONE_UNTRACED as u64);
+                    let done = ptrace::set_first_argument(id, flags);
+                    self.note(done.map_err(Error::Trace));
+                }
+                Some(Special::StrictSeccomp) if !self.stops_at_all => {
+                    self.rows.counts.refused_strict += 1;
+                }
+                _ => {}
+            }
+        }
         if let (
             Call::Entry {
                 number,

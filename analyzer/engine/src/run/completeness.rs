@@ -208,6 +208,27 @@ pub(super) fn end_problem(
     }
 }
 
+/// How much of the recording a rolling window is.
+pub(super) fn kept_problem(
+    run: Option<&RunJson>,
+    rest: Option<&Salvaged>,
+    writer: Writer,
+) -> Option<Problem> {
+    let run = run?;
+    let kept = rest
+        .and_then(|rest| rest.kept.as_ref())
+        .or(run.kept.as_ref());
+    let text = match (kept, run.recorder.keep_last_ns) {
+        (Some(kept), _) => kept.text(),
+        (None, Some(_)) if writer.is_alive() => {
+            "the recording keeps its last rows in memory, and this run has none before it ends (hint: cut it)"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(Problem::info("kept_last", text))
+}
+
 /// For a run with a later minor version: what this program does not know and shows unchanged.
 pub(super) fn newer_format(
     run: Option<&RunJson>,

@@ -114,6 +114,10 @@ fn frame(left: &SalvagedSegment) -> Result<Source, String> {
 /// Facts that the recorder knew but that are missing in `run.json`.
 pub(super) fn complete_facts(facts: &mut RunFacts, rest: &Salvaged, crash_safe: Option<bool>) {
     facts.values.extend(rest.values.clone());
+    if let (Some(kept), Some(origin_ns)) = (&rest.kept, &mut facts.clock.origin_realtime_ns) {
+        // Time 0 is the beginning of the window.
+        *origin_ns += kept.from_ns;
+    }
     facts.clock.ticks_per_second = rest.ticks_per_second.or(facts.clock.ticks_per_second);
     if crash_safe != Some(false) && rest.problems.is_empty() {
         let dropped = rest.dropped.values().copied();

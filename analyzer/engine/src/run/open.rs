@@ -215,6 +215,11 @@ impl Run {
                 completeness::end_problem(manifest.as_ref(), writer, last_end_ns.or(facts.wall_ns));
             all.extend(end);
         }
+        all.extend(completeness::kept_problem(
+            manifest.as_ref(),
+            rest.as_ref(),
+            writer,
+        ));
         let left = &run.segments[on_disk..];
         all.extend(completeness::rest_problems(manifest.as_ref(), writer, left));
         all.append(&mut problems);

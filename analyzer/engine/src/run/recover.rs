@@ -158,6 +158,10 @@ fn describe(manifest: &RunJson, gathered: &Gathered, before: &Run, stage: &Stage
     run.state = State::Recovered;
     run.wall_ns = facts.wall_ns;
     run.clock.ticks_per_second = facts.clock.ticks_per_second;
+    if let Some(kept) = gathered.rest.as_ref().and_then(|rest| rest.kept.clone()) {
+        run.clock.origin_realtime_ns += kept.from_ns;
+        run.kept = Some(kept);
+    }
     run.values = facts.values.clone();
     let mut tables: BTreeMap<String, Table> = stage.tables();
     for table in &facts.tables {

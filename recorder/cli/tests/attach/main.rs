@@ -2,6 +2,7 @@
 //! by its name, and goes on as if nothing had been.
 #![cfg(target_os = "linux")]
 
+mod kept;
 mod program;
 mod refused;
 mod window;

@@ -34,6 +34,8 @@ fn does_its_part() {
         "signals" => signals(),
         "is killed" => raise(libc::SIGTERM),
         "job control" => job_control(),
+        "untraced child" => untraced_child(),
+        "strict seccomp" => strict_seccomp(),
         "goes on" => goes_on(),
         "takes turns" => turns::locks(),
         "joins" => turns::joins(),
@@ -141,6 +143,45 @@ fn job_control() {
     // SAFETY: a call with numbers.
     unsafe { libc::kill(process, libc::SIGCONT) };
     assert_eq!(child.wait().unwrap().code(), Some(5));
+}
+
+/// A child that no tracer would follow.
+fn untraced_child() {
+    let flags = libc::CLONE_UNTRACED | libc::SIGCHLD;
+    // SAFETY: as `fork`; the child makes system calls only.
+    let child = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    if child == 0 {
+        write(1);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(CODE) };
+    }
+    let mut status = 0;
+    // SAFETY: the status is valid for the call.
+    let found = unsafe { libc::waitpid(child as libc::pid_t, &mut status, libc::__WALL) };
+    assert_eq!(i64::from(found), child);
+    assert!(
+        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == CODE,
+        "{status}"
+    );
+}
+
+/// Ends with 1 if its child does not get what it asked for.
+fn strict_seccomp() {
+    // SAFETY: the child makes system calls only. In the end it may read, write and exit.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: takes numbers.
+        unsafe {
+            let got = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT);
+            libc::syscall(libc::SYS_exit, i32::from(got != 0));
+        }
+    }
+    let mut status = 0;
+    // SAFETY: the status is valid for the call.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    if libc::WEXITSTATUS(status) != 0 {
+        std::process::exit(1);
+    }
 }
 
 /// Writes until the file `enough` exists; its recorder may be killed meanwhile.

@@ -44,6 +44,57 @@ fn signals_reach_it_as_often_as_they_were_sent() {
 }
 
 #[test]
+fn a_child_that_wants_no_tracer_is_recorded_like_any_other() {
+    if !can_trace() {
+        return;
+    }
+    for flags in ["--calls", "--calls=write"] {
+        let place = Place::new();
+        let done = place.record(&[flags], "untraced child");
+        assert_eq!(
+            done.status.code(),
+            Some(program::CODE),
+            "{flags}: {}",
+            text(&done.stderr)
+        );
+        assert!(
+            text(&done.stderr).contains("in 2 processes"),
+            "{flags}: {}",
+            text(&done.stderr)
+        );
+        let calls = place.calls();
+        let writes = calls.of("write", None);
+        let bytes = |row: &&usize| calls.number("bytes", **row) == Some(program::BYTES as i128);
+        assert_eq!(writes.iter().filter(bytes).count(), 1, "{flags}");
+    }
+}
+
+#[test]
+fn strict_seccomp_that_a_list_prevents_is_said() {
+    if !can_trace() {
+        return;
+    }
+    let done = Place::new().record(&["--calls"], "strict seccomp");
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(program::CODE), "{said}");
+    assert!(!said.contains("strict seccomp"), "{said}");
+    let place = Place::new();
+    let done = place.record(&["--calls=openat"], "strict seccomp");
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("asked for strict seccomp and did not get it"),
+        "{said}"
+    );
+    let run = trueno_testing::run_json(&place.run());
+    assert!(
+        run.problems
+            .iter()
+            .any(|problem| problem.contains("strict seccomp"))
+    );
+}
+
+#[test]
 fn a_process_that_is_stopped_stays_so_until_it_is_let_go_on() {
     if !can_trace() {
         return;

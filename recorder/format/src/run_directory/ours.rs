@@ -9,7 +9,7 @@ use crate::edit::NEW_RUN_JSON;
 use crate::error::Error;
 use crate::folder::{EntryKind, Folder};
 use crate::journal::JOURNAL;
-use crate::live::{COUNTS, LIVE, LOG};
+use crate::live::{CONTROL, COUNTS, LIVE, LOG};
 use crate::run_json::RUN_JSON;
 use crate::schema::FORMAT_NAME;
 
@@ -100,7 +100,10 @@ fn look_at_files(
     foreign: &mut Vec<String>,
 ) -> io::Result<()> {
     for entry in folder.entries()? {
-        if !(entry.kind == EntryKind::File && entry.name.to_str().is_some_and(is_ours)) {
+        let is_socket =
+            entry.kind == EntryKind::Other && prefix.ends_with("live/") && entry.name == CONTROL;
+        let is_file = entry.kind == EntryKind::File && entry.name.to_str().is_some_and(is_ours);
+        if !is_file && !is_socket {
             foreign.push(format!("{prefix}{}", entry.name.to_string_lossy()));
         }
     }

@@ -20,7 +20,12 @@ pub(super) fn add(
     off: impl Fn(&str) -> bool,
     tables: &mut SalvageTables,
 ) {
-    let mut missing = Missing { disk, off, tables };
+    let mut missing = Missing {
+        found,
+        disk,
+        off,
+        tables,
+    };
     missing.add(threads(found), |texts, of| {
         run_facts::thread(texts, &of, timeline.ns(of.start_ticks))
     });
@@ -53,6 +58,7 @@ pub(super) fn add(
 }
 
 struct Missing<'a, F> {
+    found: &'a LiveFolder,
     disk: &'a BTreeMap<String, OnDisk>,
     off: F,
     tables: &'a mut SalvageTables,
@@ -70,6 +76,8 @@ impl<F: Fn(&str) -> bool> Missing<'_, F> {
         }
         let on_disk = self.disk.get(name).map_or(0, |table| table.rows);
         let there = on_disk.saturating_add(self.tables.rows(number));
+        // The oldest ones have left the window.
+        let there = there.saturating_add(self.found.let_go(number));
         let there = usize::try_from(there).unwrap_or(usize::MAX);
         for fact in facts.into_iter().skip(there) {
             if let Some((columns, texts)) = self.tables.room(number, 1) {

@@ -47,6 +47,10 @@ pub(super) struct LiveFolder {
     /// Files of rings that were created completely, used or not.
     finished_rings: u64,
     dropped: RowCounters,
+    /// Rows that had left a rolling window.
+    let_go: RowCounters,
+    /// Beginning of the rolling window.
+    pub kept_from_ns: i64,
     /// Those whose name is known.
     pub dropped_names: NamedRows,
     /// Nothing at all lies there.
@@ -102,6 +106,10 @@ impl LiveFolder {
 
     pub fn dropped(&self, table: usize) -> u64 {
         self.dropped.get(table)
+    }
+
+    pub fn let_go(&self, table: usize) -> u64 {
+        self.let_go.get(table)
     }
 
     fn take(
@@ -263,6 +271,11 @@ impl LiveFolder {
                     let (no_ring, unwritten) = (counts.no_ring(), counts.unwritten());
                     no_ring.get(table).saturating_add(unwritten.get(table))
                 });
+                for table in 0..TABLES.len() {
+                    let rows = counts.let_go().get(table);
+                    self.let_go.add(table, rows.min(MAX_DROPPED));
+                }
+                self.kept_from_ns = counts.kept_from_ns();
                 let made = counts.files().rings();
                 let deleted = made.saturating_sub(self.finished_rings);
                 if deleted > 0 {

@@ -5,6 +5,7 @@ use std::io;
 use super::{SalvagedBatch, SalvagedSegment};
 use crate::columns::Columns;
 use crate::embedded_hashes::Part;
+use crate::kept_rows::WindowRows;
 use crate::schema::{TABLES, Table};
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
 use crate::text::{Text, TextTable, Texts};
@@ -13,12 +14,16 @@ pub(super) struct SalvageTables {
     pub texts: TextTable,
     tables: Vec<SalvageTable>,
     encoder: BatchEncoder,
+    /// A rolling window was recorded: which rows belong to it is known only once all are there.
+    keeps: bool,
     problems: Vec<String>,
 }
 
 struct SalvageTable {
     table: &'static Table,
     columns: Option<Columns>,
+    /// Full batches of a rolling window.
+    kept: Vec<Columns>,
     dictionaries: Vec<Dictionary>,
     blocks: Vec<Block>,
     parts: Vec<Part>,
@@ -27,8 +32,9 @@ struct SalvageTable {
 }
 
 impl SalvageTables {
-    pub fn new(texts: TextTable) -> Self {
+    pub fn new(texts: TextTable, keeps: bool) -> Self {
         Self {
+            keeps,
             texts,
             tables: TABLES.iter().map(SalvageTable::new).collect(),
             encoder: BatchEncoder::new(),
@@ -40,12 +46,11 @@ impl SalvageTables {
     /// which [`SalvageTables::finish`] will say.
     pub fn room(&mut self, number: usize, rows: usize) -> Option<(&mut Columns, &mut TextTable)> {
         let table = &mut self.tables[number];
-        if table
-            .columns
-            .as_ref()
-            .is_some_and(|columns| columns.rows() + rows > BATCH_ROWS)
-            && let Err(error) = table.flush(&mut self.encoder, &mut self.texts)
-        {
+        let columns = table.columns.as_ref();
+        let is_full = columns.is_some_and(|columns| columns.rows() + rows > BATCH_ROWS);
+        if is_full && self.keeps {
+            table.kept.extend(table.columns.take());
+        } else if is_full && let Err(error) = table.flush(&mut self.encoder, &mut self.texts) {
             self.problems.push(format!("{}: {error}", table.table.name));
         }
         if table.columns.is_none() {
@@ -62,11 +67,45 @@ impl SalvageTables {
     pub fn rows(&self, number: usize) -> u64 {
         let table = &self.tables[number];
         let done: u64 = table.done.iter().map(|segment| segment.rows).sum();
+        let kept = table.kept.iter().map(|columns| columns.rows() as u64);
         done + table.open.rows
+            + kept.sum::<u64>()
             + table
                 .columns
                 .as_ref()
                 .map_or(0, |columns| columns.rows() as u64)
+    }
+
+    /// Leaves out what does not belong to the rolling window from `from_ns` on. Returns how many rows that were, by table,
+    /// and the latest time of all.
+    pub fn keep_from(&mut self, from_ns: i64) -> (Vec<u64>, Option<i64>) {
+        let all: Vec<Vec<Columns>> = self
+            .tables
+            .iter_mut()
+            .map(|table| {
+                let mut batches = std::mem::take(&mut table.kept);
+                batches.extend(table.columns.take());
+                batches
+            })
+            .collect();
+        self.keeps = false;
+        let batches = all.iter().enumerate();
+        let batches =
+            batches.flat_map(|(table, batches)| batches.iter().map(move |batch| (table, batch)));
+        let latest_ns = batches
+            .clone()
+            .filter_map(|(_, batch)| batch.latest_end_ns())
+            .max();
+        let window = WindowRows::new(from_ns, batches);
+        let mut left_out = vec![0; all.len()];
+        for (number, batches) in all.into_iter().enumerate() {
+            for batch in batches {
+                if let Some((columns, _)) = self.room(number, BATCH_ROWS) {
+                    left_out[number] += window.copy(number, &batch, columns);
+                }
+            }
+        }
+        (left_out, latest_ns)
     }
 
     /// The segments of all tables, in order.
@@ -102,6 +141,7 @@ impl SalvageTable {
         Self {
             table,
             columns: None,
+            kept: Vec::new(),
             dictionaries: segment::text_columns(table)
                 .map(|_| Dictionary::default())
                 .collect(),

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use super::live_folder::LiveFolder;
 use super::on_disk::OnDisk;
 use super::table::SalvageTables;
+use crate::kept_rows::kept_files;
 use crate::live::rows_name;
 use crate::mapped_file::{FileKind, HEADER_BYTES};
 use crate::mapping::Mapping;
@@ -28,50 +29,71 @@ pub(super) fn take(
     let mut waiting = BTreeMap::new();
     for (number, table) in TABLES.iter().enumerate() {
         let path = live.join(rows_name(table.name));
+        let (kept, is_torn) = kept_files(live, table.name).unwrap_or_default();
+        if is_torn {
+            let text = "some files of full batches no longer exist; their rows are lost, and their number is not known";
+            found.problem(&path, text);
+            found.lost_rows.insert(number);
+        }
+        let mut paths = kept;
         // A link that leads nowhere is there, and cannot be read.
-        if path.symlink_metadata().is_err() {
-            if found.has_rows.contains(&number) {
-                let text = "no longer exists; the rows that waited in it are lost, and their number is not known";
-                found.problem(&path, text);
-                found.lost_rows.insert(number);
-            }
-            continue;
-        }
-        let (memory, bytes) = match Mapping::copy_of(&path) {
-            Ok(copy) => copy,
-            Err(error) => {
-                found.problem(&path, &format!("cannot be read: {error}"));
-                found.lost_rows.insert(number);
-                continue;
-            }
-        };
-        if !FileKind::is_finished_in(&memory, bytes) {
-            if found.has_rows.contains(&number) && bytes < HEADER_BYTES {
-                found.problem(&path, "cut short; the rows that waited in it are lost");
-                found.lost_rows.insert(number);
-            }
-            continue;
-        }
-        let Some(rows) = WaitingFile::new(&memory, bytes, table) else {
-            found.problem(&path, "damaged, or of another version; its rows are lost");
+        if path.symlink_metadata().is_ok() {
+            paths.push(path);
+        } else if found.has_rows.contains(&number) && paths.is_empty() {
+            let text = "no longer exists; the rows that waited in it are lost, and their number is not known";
+            found.problem(&path, text);
             found.lost_rows.insert(number);
-            continue;
-        };
-        let on_disk = disk.get(table.name).copied().unwrap_or_default();
-        if on_disk.batches > rows.batches() {
-            // Written just before the process died, and not yet forgotten here.
-            continue;
         }
-        if on_disk.batches == rows.batches() {
-            waiting.insert(table.name, rows.count());
-        }
-        let damaged = rows.copy(found, number, tables);
-        if damaged > 0 {
-            found.problem(&path, &format!("{damaged} rows are damaged and left out"));
-            found.lost_rows.insert(number);
+        for path in paths {
+            let on_disk = disk.get(table.name).copied().unwrap_or_default();
+            if let Some(rows) = take_file(&path, number, found, on_disk, tables) {
+                *waiting.entry(table.name).or_default() += rows;
+            }
         }
     }
     waiting
+}
+
+/// Takes the rows of one file. The number of rows found in it, if its batch was still in memory.
+fn take_file(
+    path: &Path,
+    number: usize,
+    found: &mut LiveFolder,
+    on_disk: OnDisk,
+    tables: &mut SalvageTables,
+) -> Option<u64> {
+    let table = &TABLES[number];
+    let (memory, bytes) = match Mapping::copy_of(path) {
+        Ok(copy) => copy,
+        Err(error) => {
+            found.problem(path, &format!("cannot be read: {error}"));
+            found.lost_rows.insert(number);
+            return None;
+        }
+    };
+    if !FileKind::is_finished_in(&memory, bytes) {
+        if found.has_rows.contains(&number) && bytes < HEADER_BYTES {
+            found.problem(path, "cut short; the rows that waited in it are lost");
+            found.lost_rows.insert(number);
+        }
+        return None;
+    }
+    let Some(rows) = WaitingFile::new(&memory, bytes, table) else {
+        found.problem(path, "damaged, or of another version; its rows are lost");
+        found.lost_rows.insert(number);
+        return None;
+    };
+    if on_disk.batches > rows.batches() {
+        // Written just before the process died, and not yet forgotten here.
+        return None;
+    }
+    let waits = (on_disk.batches == rows.batches()).then(|| rows.count());
+    let damaged = rows.copy(found, number, tables);
+    if damaged > 0 {
+        found.problem(path, &format!("{damaged} rows are damaged and left out"));
+        found.lost_rows.insert(number);
+    }
+    waits
 }
 
 struct WaitingFile<'a> {
