@@ -96,7 +96,7 @@ impl Builder {
     /// recording writes the rest. Default: everything is kept.
     ///
     /// A row belongs to the window if it began in it. Times of its run count from its beginning. The run says how much of
-    /// the recording it is and how many rows were let go ([`run_json::Kept`](crate::run_json::Kept)). If the process is killed,
+    /// the recording it is and how many rows were discarded ([`run_json::Kept`](crate::run_json::Kept)). If the process is killed,
     /// the window is in the run as everything else would be. [`Builder::keep_bytes`] bounds its memory.
     ///
     /// ```

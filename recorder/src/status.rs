@@ -50,7 +50,7 @@ pub struct Summary {
     /// Dropped rows, all tables.
     pub dropped: u64,
     /// Rows that had left a rolling window ([`Builder::keep_last`](crate::Builder::keep_last)), all tables.
-    pub let_go: u64,
+    pub discarded: u64,
     /// Rows that were still open when the recording ended, and are in no table: guards that were
     /// dropped after [`Recorder::finish`](crate::Recorder::finish), or never.
     pub open: u64,

@@ -55,7 +55,7 @@ pub(super) struct Ending {
     /// Rows that were still open, once it has ended.
     pub open: AtomicU64,
     /// Rows that had left a rolling window, once it has ended.
-    pub let_go: AtomicU64,
+    pub discarded: AtomicU64,
     /// Rows of segments that somebody has removed, once it has ended.
     pub gone: AtomicU64,
 }
@@ -111,7 +111,7 @@ impl Writer {
             if ending {
                 return self.end();
             }
-            self.let_go();
+            self.discard_old();
             self.tables.flush_rests(&mut self.files);
             let trouble =
                 self.run.recorder.crash_safe == Some(true) && self.shared.live.trouble().is_some();

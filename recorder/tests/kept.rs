@@ -1,4 +1,4 @@
-//! A rolling window: the last while of a recording, and an exact count of what was let go.
+//! A rolling window: the last part of a recording, and an exact count of what was discarded.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -73,7 +73,7 @@ fn disk_stays_bounded_and_every_row_is_there_or_counted() {
     assert!((4..=6).contains(&most), "{most}");
     let summary = rec.finish().unwrap();
     let rows = summary.tables["bricks"].rows;
-    assert_eq!(rows + summary.let_go, recorded);
+    assert_eq!(rows + summary.discarded, recorded);
     assert!(
         (3 * BATCH_ROWS as u64..=5 * BATCH_ROWS as u64).contains(&rows),
         "{rows}"
@@ -85,8 +85,8 @@ fn disk_stays_bounded_and_every_row_is_there_or_counted() {
     let run = run_json(&path);
     let kept = run.kept.as_ref().unwrap();
     assert_eq!(run.state, State::Finished);
-    assert_eq!(kept.let_go, summary.let_go);
-    assert_eq!(run.tables["bricks"].let_go, summary.let_go);
+    assert_eq!(kept.discarded, summary.discarded);
+    assert_eq!(run.tables["bricks"].discarded, summary.discarded);
     assert_eq!(kept.recorded_ns - kept.from_ns, run.wall_ns.unwrap());
     assert_eq!(
         kept.max_bytes,
@@ -95,7 +95,7 @@ fn disk_stays_bounded_and_every_row_is_there_or_counted() {
     );
     assert!(
         kept.text()
-            .contains(&format!("{} earlier rows", summary.let_go))
+            .contains(&format!("{} earlier rows", summary.discarded))
     );
     assert!(run.problems.is_empty(), "no loss: {:?}", run.problems);
     // The journal knows what is there.
@@ -108,7 +108,7 @@ fn disk_stays_bounded_and_every_row_is_there_or_counted() {
 }
 
 #[test]
-fn what_is_older_than_the_time_is_let_go() {
+fn what_is_older_than_the_time_is_discarded() {
     let (_folder, path) = folder();
     let rec = Recorder::builder(&path)
         .keep_last(Duration::from_millis(20))
@@ -131,7 +131,7 @@ fn what_is_older_than_the_time_is_let_go() {
     // A machine that stands still for long has nothing in its window.
     assert!(names == ["new"] || names.is_empty(), "{names:?}");
     assert_eq!(
-        bricks.rows as u64 + summary.let_go,
+        bricks.rows as u64 + summary.discarded,
         4 + 2,
         "bricks, attribute and edge"
     );
@@ -179,13 +179,13 @@ fn a_recording_shorter_than_the_window_is_as_without_one() {
         summary.tables.remove("clock_pairs");
     }
     assert_eq!(summary.tables, expected.tables);
-    assert_eq!((summary.let_go, summary.open), (0, 0));
+    assert_eq!((summary.discarded, summary.open), (0, 0));
     for name in ["id", "parent", "name", "iteration"] {
         let cells = |path| table(path, "bricks").columns[name].clone();
         assert_eq!(cells(&path), cells(&other), "{name}");
     }
     let kept = run_json(&path).kept.unwrap();
-    assert_eq!((kept.from_ns, kept.let_go), (0, 0));
+    assert_eq!((kept.from_ns, kept.discarded), (0, 0));
     assert!(kept.text().starts_with("all "), "{}", kept.text());
 }
 
@@ -308,7 +308,7 @@ fn cuts_of_several_threads_while_others_record_hold_whole_batches() {
         }
     });
     let summary = rec.finish().unwrap();
-    assert_eq!(summary.tables["bricks"].rows + summary.let_go, 300_000);
+    assert_eq!(summary.tables["bricks"].rows + summary.discarded, 300_000);
 }
 
 /// What a killed process held, with the number of rows that had left.
@@ -339,7 +339,7 @@ fn a_kill_loses_nothing_of_the_window() {
     }
     let kept = left.kept.unwrap();
     assert!(found.rows >= 2 * BATCH_ROWS, "{}", found.rows);
-    assert_eq!(found.rows as u64 + kept.let_go, recorded);
+    assert_eq!(found.rows as u64 + kept.discarded, recorded);
     assert_last(
         &found,
         recorded,

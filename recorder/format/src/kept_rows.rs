@@ -1,4 +1,4 @@
-//! A rolling window: the rows of the last while. The rest is let go, and counted.
+//! A rolling window: the rows of its last part. The rest is discarded, and counted.
 //!
 //! Rows stay in the memory in which they waited ([`crate::waiting_rows`]): one file of `live/` for each full batch, so that
 //! they outlive the process. Only when the window is written do they become segments, with times that count from its
@@ -65,7 +65,7 @@ pub struct KeptRows {
     /// `live/` of the run; `None`: nothing is kept on disk.
     live: Option<Arc<Folder>>,
     tables: Vec<KeptTable>,
-    let_go: RowCounters,
+    discarded: RowCounters,
     bytes: u64,
     from_ns: i64,
     lacked_memory: bool,
@@ -91,7 +91,7 @@ impl KeptRows {
             limits,
             live,
             tables: TABLES.iter().map(|_| KeptTable::default()).collect(),
-            let_go: RowCounters::default(),
+            discarded: RowCounters::default(),
             bytes: 0,
             from_ns: 0,
             lacked_memory: false,
@@ -114,19 +114,19 @@ impl KeptRows {
     }
 
     /// What a run of it says, that ends at `end_ns`.
-    pub fn describe(&self, end_ns: i64, let_go: u64) -> Kept {
+    pub fn describe(&self, end_ns: i64, discarded: u64) -> Kept {
         Kept {
             last_ns: self.limits.last_ns,
             from_ns: self.from_ns,
             recorded_ns: end_ns,
-            let_go,
+            discarded,
             max_bytes: self.lacked_memory.then_some(self.limits.max_bytes),
         }
     }
 
     /// Rows of a table that have left it.
-    pub fn let_go(&self, table: usize) -> u64 {
-        self.let_go.get(table)
+    pub fn discarded(&self, table: usize) -> u64 {
+        self.discarded.get(table)
     }
 
     /// Rows of a table in its full batches.
@@ -221,9 +221,9 @@ impl KeptRows {
             let _ = live.remove_file(name);
         }
         self.bytes -= WaitingRows::bytes(&TABLES[table]) as u64;
-        self.let_go.add(table, rows);
+        self.discarded.add(table, rows);
         if let Some(counts) = counts {
-            counts.let_go().add(table, rows);
+            counts.discarded().add(table, rows);
         }
     }
 }
@@ -243,7 +243,7 @@ pub struct WrittenWindow {
     /// A writer for each table, which has no row waiting.
     pub tables: Vec<TableWriter>,
     /// Rows that are not in it because they are older, of all tables.
-    pub let_go: u64,
+    pub discarded: u64,
 }
 
 impl KeptRows {
@@ -280,14 +280,14 @@ impl KeptRows {
         }
         let mut written = WrittenWindow {
             tables: Vec::new(),
-            let_go: 0,
+            discarded: 0,
         };
         for (table, schema) in TABLES.iter().enumerate() {
             let mut writer = TableWriter::new(schema);
             let left_out = window.write(batches(table), &mut writer, files, encoder, texts)?;
             if !schema.is_own {
-                writer.written.let_go = self.let_go(table) + left_out;
-                written.let_go += writer.written.let_go;
+                writer.written.discarded = self.discarded(table) + left_out;
+                written.discarded += writer.written.discarded;
             }
             written.tables.push(writer);
         }
@@ -485,13 +485,13 @@ mod tests {
         kept.add(BRICKS, bricks([(3, 60, None), (4, 90, None)]), 100, None);
         kept.advance(140, None);
         assert_eq!(
-            (kept.rows(BRICKS), kept.let_go(BRICKS)),
+            (kept.rows(BRICKS), kept.discarded(BRICKS)),
             (4, 0),
             "a row of the first batch stays"
         );
         kept.advance(165, None);
         assert_eq!(
-            (kept.from_ns(), kept.rows(BRICKS), kept.let_go(BRICKS)),
+            (kept.from_ns(), kept.rows(BRICKS), kept.discarded(BRICKS)),
             (65, 2, 2)
         );
         let rows = WindowRows::new(
@@ -520,7 +520,7 @@ mod tests {
             kept.add(BRICKS, bricks([(at as u64, at, None)]), at, None);
         }
         assert_eq!(
-            (kept.rows(BRICKS), kept.let_go(BRICKS), kept.from_ns()),
+            (kept.rows(BRICKS), kept.discarded(BRICKS), kept.from_ns()),
             (2, 3, 3)
         );
         assert!(kept.lacked_memory());

@@ -46,8 +46,8 @@ pub struct LiveCounts {
     /// A bit for each table that the writer fills from a source that is lost when it dies.
     unread: AtomicU64,
     // Of a rolling window.
-    let_go_first: FirstCounters,
-    let_go_later: LaterCounters,
+    discarded_first: FirstCounters,
+    discarded_later: LaterCounters,
     kept_from_ns: AtomicU64,
 }
 
@@ -110,10 +110,10 @@ impl LiveCounts {
     }
 
     /// Rows that have left a rolling window.
-    pub fn let_go(&self) -> MappedCounters<'_> {
+    pub fn discarded(&self) -> MappedCounters<'_> {
         MappedCounters {
-            first: &self.let_go_first,
-            later: &self.let_go_later,
+            first: &self.discarded_first,
+            later: &self.discarded_later,
         }
     }
 

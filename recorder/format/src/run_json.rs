@@ -79,7 +79,7 @@ pub struct RunJson {
     pub exported_from: Option<ExportedFrom>,
 }
 
-/// The last while of a longer recording. What is older was let go on request, and is no loss.
+/// The last part of a longer recording. What is older was discarded on request, and is no loss.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Kept {
@@ -89,8 +89,8 @@ pub struct Kept {
     pub from_ns: i64,
     /// End of the run, since the recording began.
     pub recorded_ns: i64,
-    /// Rows that were let go, of all tables.
-    pub let_go: u64,
+    /// Rows that were discarded, of all tables.
+    pub discarded: u64,
     /// The window is shorter than was asked for, because its rows took more memory than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
@@ -105,7 +105,7 @@ impl Kept {
             let last = shown(self.last_ns);
             return format!("all {recorded} of the recording, which keeps the last {last}");
         }
-        let rows = match self.let_go {
+        let rows = match self.discarded {
             1 => "1 earlier row was".to_owned(),
             rows => format!("{rows} earlier rows were"),
         };
@@ -117,7 +117,7 @@ impl Kept {
             ),
             None => String::new(),
         };
-        format!("the last {held} of {recorded}: {rows} let go on request{why}")
+        format!("the last {held} of {recorded}: {rows} discarded on request{why}")
     }
 }
 
@@ -450,7 +450,7 @@ pub struct Table {
     pub lost: u64,
     /// Rows that left a rolling window. None of them is lost.
     #[serde(skip_serializing_if = "is_zero")]
-    pub let_go: u64,
+    pub discarded: u64,
 }
 
 fn is_zero(rows: &u64) -> bool {
@@ -467,17 +467,17 @@ mod tests {
             last_ns: 30_000_000_000,
             from_ns: 690_000_000_000,
             recorded_ns: 720_000_000_000,
-            let_go: 12,
+            discarded: 12,
             max_bytes: None,
         };
-        let text = "the last 30 s of 12 min: 12 earlier rows were let go on request";
+        let text = "the last 30 s of 12 min: 12 earlier rows were discarded on request";
         assert_eq!(kept.text(), text);
         kept.from_ns += 17_500_000_000;
         kept.max_bytes = Some(64 << 20);
-        kept.let_go = 1;
+        kept.discarded = 1;
         assert_eq!(
             kept.text(),
-            "the last 12.5 s of 12 min: 1 earlier row was let go on request (the last 30 s were asked for, and take more \
+            "the last 12.5 s of 12 min: 1 earlier row was discarded on request (the last 30 s were asked for, and take more \
              than 64 MiB)"
         );
         kept.from_ns = 0;

@@ -117,7 +117,7 @@ impl RunWriter {
         Ok(writer)
     }
 
-    /// Keeps the rows of the last while and lets older ones go. Call it before the first row, and
+    /// Keeps the rows of its last part and lets older ones go. Call it before the first row, and
     /// [`RunWriter::advance`] as time passes.
     pub fn keep_last(&mut self, limits: KeepLast, cuts: Option<Box<dyn Cuts>>) {
         let live = self.live.as_ref().map(|live| live.folder.clone());
@@ -128,12 +128,12 @@ impl RunWriter {
         let _ = self.files.run_json(&self.run);
     }
 
-    /// Returns whether older rows are let go.
+    /// Returns whether older rows are discarded.
     pub fn keeps_last(&self) -> bool {
         self.kept.is_some()
     }
 
-    /// Time of the run has come to `now_ns`. Rows that have left a rolling window are let go when room is needed.
+    /// Time of the run has come to `now_ns`. Rows that have left a rolling window are discarded when room is needed.
     pub fn advance(&mut self, now_ns: i64) {
         self.now_ns = self.now_ns.max(now_ns);
     }
@@ -325,7 +325,7 @@ impl RunWriter {
             table.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
             table.seal(&mut self.files, &mut self.texts)?;
             let written = &table.written;
-            if written.rows + written.dropped + written.let_go > 0 {
+            if written.rows + written.dropped + written.discarded > 0 {
                 let name = table.table.name.to_owned();
                 self.run.tables.insert(name, table.written.clone());
             }
@@ -383,12 +383,12 @@ impl RunWriter {
             table.seal(files, texts)?;
             table.written.dropped = own.written.dropped;
             let written = &table.written;
-            if written.rows + written.dropped + written.let_go > 0 {
+            if written.rows + written.dropped + written.discarded > 0 {
                 run.tables
                     .insert(table.table.name.to_owned(), written.clone());
             }
         }
-        let described = kept.describe(end_ns, written.let_go);
+        let described = kept.describe(end_ns, written.discarded);
         run.run_id = new_run_id();
         run.clock.origin_realtime_ns += described.from_ns;
         run.wall_ns = Some(end_ns - described.from_ns);
@@ -412,7 +412,7 @@ impl RunWriter {
             to.written.dropped = from.written.dropped;
         }
         self.tables = written.tables;
-        let described = kept.describe(end_ns, written.let_go);
+        let described = kept.describe(end_ns, written.discarded);
         self.run.clock.origin_realtime_ns += described.from_ns;
         let wall_ns = end_ns - described.from_ns;
         self.run.kept = Some(described);

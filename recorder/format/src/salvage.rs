@@ -205,14 +205,14 @@ fn keep(last_ns: i64, found: &LiveFolder, tables: &mut SalvageTables) -> Kept {
     let (left_out, latest_ns) = tables.keep_from(from_ns);
     let recorded_ns = latest_ns.map_or(from_ns, |ns| ns.max(from_ns));
     let events = TABLES.iter().zip(left_out).enumerate();
-    let let_go = events
+    let discarded = events
         .filter(|(_, (table, _))| !table.is_own)
-        .map(|(number, (_, left_out))| found.let_go(number).saturating_add(left_out));
+        .map(|(number, (_, left_out))| found.discarded(number).saturating_add(left_out));
     Kept {
         last_ns,
         from_ns,
         recorded_ns,
-        let_go: let_go.fold(0, u64::saturating_add),
+        discarded: discarded.fold(0, u64::saturating_add),
         max_bytes: None,
     }
 }

@@ -20,7 +20,7 @@ const PTX: &str = "ptx";
 
 impl Writer {
     /// Lets rows go that have left the window.
-    pub(super) fn let_go(&mut self) {
+    pub(super) fn discard_old(&mut self) {
         let Some(kept) = &mut self.tables.kept else {
             return;
         };
@@ -45,7 +45,7 @@ impl Writer {
         let mut files = RunFiles::create(Destination::check(path, false)?.make()?)?;
         // What the caller recorded before it asked.
         self.read_rings();
-        self.let_go();
+        self.discard_old();
         let cut = self.write_cut(&mut files);
         if cut.is_err() {
             // Half a run is of no use to anyone.
@@ -75,7 +75,7 @@ impl Writer {
         let Some(kept) = &self.tables.kept else {
             return Ok(Summary::default());
         };
-        let kept = kept.describe(end_ns, written.let_go);
+        let kept = kept.describe(end_ns, written.discarded);
         run.run_id = new_run_id();
         run.state = State::Finished;
         run.wall_ns = Some(end_ns - kept.from_ns);
@@ -87,7 +87,7 @@ impl Writer {
             path: files.folder().path(),
             wall_ns: run.wall_ns.unwrap_or_default().unsigned_abs(),
             dropped: run.dropped,
-            let_go: written.let_go,
+            discarded: written.discarded,
             ..Summary::default()
         };
         for (number, table) in tables.iter().enumerate() {
@@ -132,12 +132,14 @@ impl Writer {
             Ok(written) => {
                 self.tables.tables = written.tables;
                 let kept = self.tables.kept.take();
-                let Some(kept) = kept.map(|kept| kept.describe(end_ns, written.let_go)) else {
+                let Some(kept) = kept.map(|kept| kept.describe(end_ns, written.discarded)) else {
                     return end_ns;
                 };
                 self.run.clock.origin_realtime_ns += kept.from_ns;
                 let wall_ns = end_ns - kept.from_ns;
-                self.ending.let_go.store(kept.let_go, Ordering::Release);
+                self.ending
+                    .discarded
+                    .store(kept.discarded, Ordering::Release);
                 self.run.kept = Some(kept);
                 wall_ns
             }

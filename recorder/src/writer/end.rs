@@ -118,7 +118,7 @@ impl Writer {
             written.dropped = self.shared.dropped(number);
             written.dropped_names = dropped_names::listed(&names, number, &mut self.tables.texts);
             self.run.dropped = self.run.dropped.saturating_add(written.dropped);
-            if written.rows + written.dropped + written.let_go > 0 {
+            if written.rows + written.dropped + written.discarded > 0 {
                 self.run.tables.insert(table.table.name.to_owned(), written);
             }
         }

@@ -341,7 +341,7 @@ impl Session {
             rows,
             dropped,
             open: self.ending.open.load(Ordering::Acquire),
-            let_go: self.ending.let_go.load(Ordering::Acquire),
+            discarded: self.ending.discarded.load(Ordering::Acquire),
         }
     }
 }

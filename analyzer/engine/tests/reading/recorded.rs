@@ -105,7 +105,7 @@ fn assert_window(dir: &Path) {
         .rows_read;
     // A killed program leaves rows in its ring as well.
     assert!((8192..RECORDED).contains(&rows), "{rows}");
-    let text = format!("{} earlier rows were let go on request", RECORDED - rows);
+    let text = format!("{} earlier rows were discarded on request", RECORDED - rows);
     assert!(said.contains(&text), "{said}");
     assert_eq!((facts.rows_lost, facts.dropped), (0, Some(0)), "{said}");
     let database = run.sql_context().unwrap();

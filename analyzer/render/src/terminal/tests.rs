@@ -386,7 +386,7 @@ fn what_an_import_left_out_comes_first() {
 #[test]
 fn how_much_of_a_recording_a_window_is_comes_first() {
     let mut report = testing::report(vec![]);
-    let said = "the last 30 s of 12 min: 9 earlier rows were let go on request";
+    let said = "the last 30 s of 12 min: 9 earlier rows were discarded on request";
     report.problems.push(Problem::info("kept_last", said));
     let head = Page {
         detail: Detail::Head,

@@ -1,4 +1,4 @@
-//! `run --keep-last`: the last while of a program, at its end and whenever a signal comes.
+//! `run --keep-last`: the last part of a program, at its end and whenever a signal comes.
 
 use std::path::Path;
 
@@ -64,7 +64,7 @@ fn a_signal_cuts_what_is_kept_and_the_recording_goes_on() {
             recorder.wait_for(&format!("{}: all ", cut.file_name().unwrap().display()));
             has_rows_of(cut, means, worker);
             let kept = kept(cut);
-            assert_eq!((kept.from_ns, kept.let_go), (0, 0), "{means}");
+            assert_eq!((kept.from_ns, kept.discarded), (0, 0), "{means}");
             assert!(!exists(&cut.join("live")));
         }
         let rows = |run: &Path| run_json(run).tables[rows_name(means)].rows;
@@ -81,7 +81,7 @@ fn a_signal_cuts_what_is_kept_and_the_recording_goes_on() {
 }
 
 #[test]
-fn what_is_older_is_let_go_and_counted() {
+fn what_is_older_is_discarded_and_counted() {
     for means in means() {
         let place = Place::new();
         let program = place.program();
@@ -91,13 +91,13 @@ fn what_is_older_is_let_go_and_counted() {
         program.wait_until_written(program::WORKERS[0]);
         let said = recorder.stop();
         assert!(said.contains("the last 1 ms of "), "{means}: {said}");
-        assert!(said.contains("let go on request"), "{means}: {said}");
+        assert!(said.contains("discarded on request"), "{means}: {said}");
         let json = run_json(&place.run());
         assert_eq!(json.wall_ns, Some(1_000_000), "{means}");
         let kept = kept(&place.run());
-        assert!(kept.let_go > 0 && kept.from_ns > 0, "{means}");
+        assert!(kept.discarded > 0 && kept.from_ns > 0, "{means}");
         let table = &json.tables[rows_name(means)];
-        assert!(table.let_go > 0, "{means}");
+        assert!(table.discarded > 0, "{means}");
         // Of the thread's whole life.
         assert!(!place.run().join("counters").exists());
         program.ends();

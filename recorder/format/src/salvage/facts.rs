@@ -77,7 +77,7 @@ impl<F: Fn(&str) -> bool> Missing<'_, F> {
         let on_disk = self.disk.get(name).map_or(0, |table| table.rows);
         let there = on_disk.saturating_add(self.tables.rows(number));
         // The oldest ones have left the window.
-        let there = there.saturating_add(self.found.let_go(number));
+        let there = there.saturating_add(self.found.discarded(number));
         let there = usize::try_from(there).unwrap_or(usize::MAX);
         for fact in facts.into_iter().skip(there) {
             if let Some((columns, texts)) = self.tables.room(number, 1) {

@@ -48,7 +48,7 @@ pub(super) struct LiveFolder {
     finished_rings: u64,
     dropped: RowCounters,
     /// Rows that had left a rolling window.
-    let_go: RowCounters,
+    discarded: RowCounters,
     /// Beginning of the rolling window.
     pub kept_from_ns: i64,
     /// Those whose name is known.
@@ -108,8 +108,8 @@ impl LiveFolder {
         self.dropped.get(table)
     }
 
-    pub fn let_go(&self, table: usize) -> u64 {
-        self.let_go.get(table)
+    pub fn discarded(&self, table: usize) -> u64 {
+        self.discarded.get(table)
     }
 
     fn take(
@@ -272,8 +272,8 @@ impl LiveFolder {
                     no_ring.get(table).saturating_add(unwritten.get(table))
                 });
                 for table in 0..TABLES.len() {
-                    let rows = counts.let_go().get(table);
-                    self.let_go.add(table, rows.min(MAX_DROPPED));
+                    let rows = counts.discarded().get(table);
+                    self.discarded.add(table, rows.min(MAX_DROPPED));
                 }
                 self.kept_from_ns = counts.kept_from_ns();
                 let made = counts.files().rings();
