@@ -2,7 +2,7 @@
 """What a report over a job of many ranks costs: memory, which must not grow with the job, and time.
 
     cargo build --workspace --lib --bins --examples
-    python3 analyzer/benches/ranks.py [--ranks 16,64,256]
+    python3 analyzer/benches/ranks.py [--ranks 16,64,256] [--tokens 372]
 
 The example `decode` records one run of 1 M rows, which is every rank of the job (as links: 256 ranks take the room of
 one). Printed for each number of ranks: wall, CPU, the peak of memory, and sections that are not there, with the
@@ -46,15 +46,16 @@ def link(source, to):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("--ranks", default="16,64,256")
+    arguments.add_argument("--tokens", default="372", help="steps of a rank, 2,750 rows each")
     arguments.add_argument("--folder", help="where the job is made, and left")
     given, further = arguments.parse_known_args()
     with tempfile.TemporaryDirectory() as folder:
         folder = given.folder or folder
         run = os.path.join(folder, "one.run")
         if not os.path.exists(run):
-            shape = "--layers 48 --dim 16 --heads 2 --ffn 32 --vocab 32 --tokens 372 --prompt 1"
+            shape = "--layers 48 --dim 16 --heads 2 --ffn 32 --vocab 32 --prompt 1"
             what = "--checksums off --tiles off --level kernel"
-            measured([DECODE, "--out", run, *shape.split(), *what.split()])
+            measured([DECODE, "--out", run, "--tokens", given.tokens, *shape.split(), *what.split()])
         print(f"{'ranks':>6}{'wall s':>9}{'CPU s':>9}{'GB':>7}  not there")
         for ranks in map(int, given.ranks.split(",")):
             job = os.path.join(folder, f"{ranks}.run")

@@ -143,7 +143,7 @@ mod tests {
     fn commands_of(line: &str) -> Commands {
         let words = line.split_whitespace().map(OsString::from);
         let mut command = Cli::command();
-        let typed = command.get_matches_from_mut(words);
+        let typed = command.try_get_matches_from_mut(words).expect("a line");
         let report = typed.subcommand_matches("report").expect("a report");
         let command = command.find_subcommand("report").expect("a report");
         with_flags("a.run", &flags(command, report))
