@@ -203,7 +203,7 @@ fn what_cannot_be_made_is_told() {
     let dir = Dir::new();
     dir.command(&["plugins", "new", "My-Plugin"])
         .exits(2)
-        .stderr_has("no name for a plugin")
+        .stderr_has("is not a plugin name")
         .stderr_has("such as my_plugin");
     dir.folder("mine");
     dir.command(&["plugins", "new", "mine"])

@@ -91,7 +91,7 @@ fn a_total_makes_live_bytes_absolute() {
     );
     assert_eq!(
         titles(&output),
-        ["gpu0: 1.15 kB live at the peak, 1.00 kB of them allocated before the recording began"]
+        ["gpu0: 1.15 kB live at the peak, 1.00 kB of it allocated before the recording began"]
     );
     let live = output.table("live");
     let (series, bytes) = (

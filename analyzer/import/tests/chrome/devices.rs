@@ -104,7 +104,7 @@ fn an_npu_has_work_on_streams_and_its_idle_rows_are_no_work() {
         ["stream_wait EVENT_WAIT - 0 3"]
     );
     assert_eq!(rows(&run, "bricks", &["name"]), ["aten::mm"]);
-    assert_eq!(run.repeated("no work"), 2);
+    assert_eq!(run.repeated("not work"), 2);
 }
 
 fn label(pid: &str, label: &str) -> String {

@@ -42,7 +42,7 @@ pub fn prose(plain: &str) -> String {
     let shown = text(plain);
     let parts: Vec<&str> = shown.split('`').collect();
     // One backtick too many quotes nothing.
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         return shown;
     }
     let parts = parts.iter().enumerate().map(|(at, part)| match at % 2 {

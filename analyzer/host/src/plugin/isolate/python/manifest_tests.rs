@@ -65,10 +65,10 @@ fn what_is_wrong_is_told() {
             "id = \"x\"\ninputs.a = 3",
             "input a: a query or a list of columns, not a integer",
         ),
-        ("id = \"x\"\ninputs.a = []", "no names of columns"),
+        ("id = \"x\"\ninputs.a = []", "are not column names"),
         (
             "id = \"x\"\ninputs.a = [\"b; DROP\"]",
-            "no names of columns",
+            "are not column names",
         ),
         (
             "id = \"x\"\ninputs.a = { optional = true }",
