@@ -85,10 +85,7 @@ impl Importer for NsysSqlite {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         if let Some(unpacked) = unpack(path, options, into, notes)? {
-            // Of a packed database only the first bytes were looked at, which need not name its tables.
-            let importer = crate::detect(&unpacked);
-            let done = importer
-                .and_then(|importer| importer.import(&unpacked, options, into, notes, progress));
+            let done = self.import(&unpacked, options, into, notes, progress);
             let removed = fs::remove_file(&unpacked);
             removed.map_err(|error| Error::io(&unpacked, "remove it", error))?;
             return done.map_err(|error| error.of_file(path));

@@ -1,14 +1,17 @@
 //! All formats, and the one that a file is of.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::Read;
 use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer, SQLITE_MAGIC};
 use crate::source::Source;
 use crate::sqlite_rows::table_names;
 use crate::{
-    Error, Options, ascend_db, axonml, brick_profiler, cgp, chrome, device_csv, firefox,
+    Error, Notes, Options, ascend_db, axonml, brick_profiler, cgp, chrome, device_csv, firefox,
     flight_recorder, foreign, hipprof, ncu, nsys, nvprof, otlp, perf_script, perfetto, pipeline,
     proton, renacer, rocpd, rocprof_json, rpd, speedscope, strace, tensorrt, torch_memory, xplane,
 };
@@ -116,10 +119,49 @@ fn detect_by(
         return Err(refuse(problem));
     }
     let importer = recognise(&head).ok_or_else(|| refuse(unknown(path, &head)))?;
+    if source.packing().is_some() && importer.name() == PackedDatabase.name() {
+        return Ok(&PackedDatabase);
+    }
     if is_trace(importer, &head) {
         Ok(importer)
     } else {
         Err(refuse("holds no trace".to_owned()))
+    }
+}
+
+/// A packed database whose first bytes name no tables, which say whose it is. It may be one of Nsight Systems.
+struct PackedDatabase;
+
+impl Importer for PackedDatabase {
+    fn name(&self) -> &'static str {
+        nsys::NsysSqlite.name()
+    }
+
+    fn description(&self) -> &'static str {
+        nsys::NsysSqlite.description()
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        nsys::NsysSqlite.recognises(head)
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let Some(unpacked) = nsys::unpack(path, options, into, notes)? else {
+            return nsys::NsysSqlite.import(path, options, into, notes, progress);
+        };
+        let importer = detect(&unpacked);
+        let done = importer
+            .and_then(|importer| importer.import(&unpacked, options, into, notes, progress));
+        let removed = fs::remove_file(&unpacked);
+        removed.map_err(|error| Error::io(&unpacked, "remove it", error))?;
+        done.map_err(|error| error.of_file(path))
     }
 }
 
