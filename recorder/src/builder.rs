@@ -115,7 +115,7 @@ impl Builder {
         self
     }
 
-    /// Bounds the memory of [`Builder::keep_last`]: on disk, in the folder `live/` of the run, as far as that can be had. If
+    /// Bounds the memory of [`Builder::keep_last`]: on disk, in the folder `live/` of the run, where possible. If
     /// the rows of the time take more, the window is shorter, and the run says so. A row of `bricks` takes 176
     /// bytes. Default: 1 GiB. Without [`Builder::keep_last`] it means nothing.
     pub fn keep_bytes(mut self, bytes: u64) -> Self {

@@ -38,7 +38,7 @@ pub(crate) enum Request {
     },
 }
 
-/// A rolling window to be written as a run of its own.
+/// A rolling window to be written as a separate run.
 pub(crate) struct Cut {
     pub path: PathBuf,
     pub done: SyncSender<Result<Summary, Error>>,

@@ -297,7 +297,7 @@ impl Recorder {
             if !ReentrancyGuard::is_held()
                 && let Some(inner) = recorder.upgrade()
             {
-                // There is nobody to tell.
+                // A panic hook has no caller that could handle the error.
                 let _ = Self::of(inner).cut(&path);
             }
             before(panic);

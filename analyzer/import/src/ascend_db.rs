@@ -464,7 +464,7 @@ impl Import<'_> {
                     feed.notes().leave_out("counter without a name or a number");
                     return Ok(());
                 };
-                // What a unit did that did not run is no figure.
+                // A unit that did not run has no figures.
                 let unit = name.split('_').next().unwrap_or("");
                 if without.contains(&(task, unit.to_owned())) {
                     return Ok(());

@@ -30,7 +30,7 @@ enum Request {
     Start,
     /// Pause the recording
     Stop,
-    /// Write what a rolling window holds as a run of its own
+    /// Write the current rolling window as a separate run
     Cut,
     /// Say how much was recorded
     Status,

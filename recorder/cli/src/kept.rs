@@ -1,4 +1,4 @@
-//! `trueno-record run --keep-last`: the last part of a recording, also as runs of their own whenever a signal comes.
+//! `trueno-record run --keep-last`: the last part of a recording, also as separate runs whenever a signal arrives.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

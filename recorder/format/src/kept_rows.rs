@@ -27,7 +27,7 @@ use crate::waiting_rows::WaitingRows;
 pub struct KeepLast {
     /// Its length.
     pub last_ns: i64,
-    /// Memory for its full batches, on disk where it can be had. Older rows go earlier where that is not enough.
+    /// Memory for its full batches, on disk where possible. Older rows are discarded earlier if that is not enough.
     pub max_bytes: u64,
 }
 
@@ -250,7 +250,7 @@ impl KeptRows {
     /// Writes the window: full batches, the rows in `waiting`, and facts that were made for it.
     ///
     /// # Errors
-    /// There is no memory, or the files cannot be written.
+    /// No memory is left, or the files cannot be written.
     pub fn write(
         &self,
         waiting: &[TableWriter],

@@ -83,7 +83,7 @@ pub struct RunJson {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Kept {
-    /// Length that was asked for.
+    /// Requested length.
     pub last_ns: i64,
     /// Time 0 of the run, since the recording began.
     pub from_ns: i64,
@@ -91,7 +91,7 @@ pub struct Kept {
     pub recorded_ns: i64,
     /// Rows that were discarded, of all tables.
     pub discarded: u64,
-    /// The window is shorter than was asked for, because its rows took more memory than this.
+    /// The window is shorter than requested, because its rows took more memory than this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
 }

@@ -110,7 +110,7 @@ pub(crate) struct Rows {
     replaced: BTreeSet<OsString>,
     next_thread: u32,
     origin_ns: Option<u64>,
-    /// Time at which a rolling window was asked for.
+    /// Time of the request for a rolling window.
     cut_at_ns: Option<u64>,
     pub counts: Counts,
 }

@@ -33,7 +33,7 @@ impl Writer {
         self.ended.retain(|ended| ended.ended_ns >= from_ns);
     }
 
-    /// Writes the window as a run of its own, and goes on.
+    /// Writes the window as a separate run, and goes on.
     pub(super) fn cut(&mut self, path: &Path) -> Result<Summary, Error> {
         if self.tables.kept.is_none() {
             let problem = "this recorder keeps everything until its end (hint: Builder::keep_last)";

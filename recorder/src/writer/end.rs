@@ -255,7 +255,7 @@ impl Writer {
     }
 }
 
-/// There is no memory for a full batch: its rows are left out, as the recorder's own.
+/// Adds a row. Without memory for another batch, the row is left out.
 fn add_fact<R: TableRow>(facts: &mut Vec<(TableId, Columns)>, row: &R) {
     let has_room = |columns: &Columns| columns.rows() < BATCH_ROWS;
     let last = facts

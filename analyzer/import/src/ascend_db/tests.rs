@@ -61,7 +61,7 @@ fn tasks_become_kernels_copies_and_waits_of_their_calls() {
         run.rows("devices", &["device", "name"]),
         ["gpu:1 Ascend910B"]
     );
-    // A wait of the runtime lies in the call that waits; a mark is no work.
+    // A wait of the runtime lies in the call that waits. A mark is not work.
     assert_eq!(run.notes.repeated.values().sum::<u64>(), 2);
 }
 

@@ -165,7 +165,7 @@ fn untraced_child() {
     );
 }
 
-/// Ends with 1 if its child does not get what it asked for.
+/// Exits with 1 if its child cannot enter strict seccomp.
 fn strict_seccomp() {
     // SAFETY: the child makes system calls only. In the end it may read, write and exit.
     let child = unsafe { libc::fork() };
