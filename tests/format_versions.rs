@@ -116,7 +116,9 @@ fn a_run_of_each_version_whose_program_was_killed() {
 fn a_killed_program_left_all_it_had_recorded() {
     let sums = "SELECT kind, COUNT(*) AS n FROM bricks GROUP BY kind UNION ALL \
                 SELECT 'edges' AS kind, COUNT(*) AS n FROM edges ORDER BY kind";
-    for version in ["1.1", "1.2", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10"] {
+    for version in [
+        "1.1", "1.2", "1.5", "1.6", "1.7", "1.8", "1.9", "1.10", "1.11",
+    ] {
         let dir = Dir::new();
         unpack(&dir, &kept(version).join("killed.tar.gz"));
         let query = dir.command(&["query", "killed.run", sums, "--format", "csv"]);

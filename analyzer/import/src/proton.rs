@@ -135,6 +135,7 @@ fn write(node: &Node<'_>, rows: &mut Aggregates<'_>) -> Result<(), Error> {
                 name: Some(rows.into.text(&name)),
                 memory_bytes: None,
                 multiprocessors: units.map(|units| units as u32),
+                ..DeviceRow::default()
             };
             rows.notes.add(rows.into, &row)?;
         }

@@ -19,6 +19,7 @@ pub fn device_property(key: &str) -> Option<(u32, &str)> {
 /// Rows of `devices`, by number.
 pub fn device_rows(values: &BTreeMap<String, String>, texts: &mut dyn Texts) -> Vec<DeviceRow> {
     let mut rows: BTreeMap<u32, DeviceRow> = BTreeMap::new();
+    let mut majors: BTreeMap<u32, &str> = BTreeMap::new();
     for (key, value) in values {
         let Some((number, property)) = device_property(key) else {
             continue;
@@ -31,6 +32,15 @@ pub fn device_rows(values: &BTreeMap<String, String>, texts: &mut dyn Texts) -> 
             "name" => row.name = Some(texts.intern(value)),
             "memory_bytes" | "totalGlobalMem" => row.memory_bytes = value.parse().ok(),
             "multiprocessors" | "numSms" => row.multiprocessors = value.parse().ok(),
+            // Keys are in order, so the major version comes before the minor one.
+            "compute_capability_major" | "computeMajor" => {
+                majors.insert(number, value);
+            }
+            "compute_capability_minor" | "computeMinor" => {
+                let major = majors.get(&number);
+                row.compute_capability =
+                    major.map(|major| texts.intern(&format!("{major}.{value}")));
+            }
             _ => {}
         }
     }

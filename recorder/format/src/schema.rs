@@ -20,7 +20,7 @@ pub const FORMAT_NAME: &str = "trueno-run";
 /// Raised by a change that an old reader would misread.
 pub const FORMAT_MAJOR: u32 = 1;
 /// Raised by a release that adds tables or columns.
-pub const FORMAT_MINOR: u32 = 10;
+pub const FORMAT_MINOR: u32 = 11;
 
 /// Storage type of a column in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

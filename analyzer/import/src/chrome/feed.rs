@@ -121,6 +121,7 @@ impl<'a> Feed<'a> {
             name: Some(into.text(name)),
             memory_bytes: None,
             multiprocessors: units,
+            ..DeviceRow::default()
         };
         self.collector.add(&row)
     }

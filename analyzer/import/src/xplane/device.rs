@@ -86,6 +86,7 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
         Some(vendor) => format!("{vendor} GPU ({plane_name})"),
         None => plane_name,
     });
+    let version = |name: &str| stat(name).and_then(Value::unsigned);
     let row = DeviceRow {
         device: rows.into.text(&format!("gpu:{device}")),
         name: Some(rows.into.text(&name)),
@@ -93,6 +94,9 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
         multiprocessors: stat("core_count")
             .and_then(Value::unsigned)
             .and_then(|count| u32::try_from(count).ok()),
+        compute_capability: version("compute_cap_major")
+            .zip(version("compute_cap_minor"))
+            .map(|(major, minor)| rows.into.text(&format!("{major}.{minor}"))),
     };
     rows.notes.add(rows.into, &row)
 }

@@ -125,6 +125,12 @@ fn work_of_two_devices_is_told_apart() {
         expected.map(|(name, device)| (Some(name), Some(device)))
     );
     assert_eq!(recording.capture().devices.len(), 2);
+    let devices = recording.table("devices");
+    assert_eq!(devices.texts("device"), [Some("gpu:0"), Some("gpu:1")]);
+    assert_eq!(devices.texts("name"), [Some("Fake H100"); 2]);
+    assert_eq!(devices.texts("compute_capability"), [Some("9.0"); 2]);
+    assert_eq!(devices.numbers("multiprocessors"), [Some(132); 2]);
+    assert_eq!(devices.numbers("memory_bytes"), [Some(80 << 30); 2]);
 }
 
 /// Otherwise a program that polls would have a row for every poll.

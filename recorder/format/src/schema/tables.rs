@@ -275,6 +275,7 @@ declare::tables! {
         name: Option<Text>, Identity, "model, as its driver gives it";
         memory_bytes: Option<u64>, Declared, "its memory";
         multiprocessors: Option<u32>, Declared, "its streaming multiprocessors, or compute units";
+        compute_capability: Option<Text>, Identity, "NVIDIA: major and minor version, such as 9.0";
     }
     Annotations "annotations" of AnnotationRow, "named points and intervals of time that are not work: instants, and what a profiler draws over a stream",
     (labels: &["name"]) {

@@ -71,11 +71,40 @@ pub fn write(build: &mut Build) -> Result<(), Error> {
     let said = build.from.notes.iter();
     let wrong = said.filter(|note| note.severity != Severity::Info);
     problems.extend(wrong.map(|note| note.text.clone()));
+    let described: Vec<_> = build.from.devices.values().copied().collect();
+    for device in described {
+        describe(build, &device);
+    }
     let run = build.into.run();
     run.dropped = capture.dropped;
     run.problems = problems;
     run.capture = Some(capture);
     Ok(())
+}
+
+/// Values of a device, from which its row in `devices` is made.
+fn describe(build: &mut Build, device: &Device) {
+    let name = build.from.name(device.name).map(str::to_owned);
+    let facts = [
+        ("name", name),
+        ("uuid", device.own_uuid()),
+        ("memory_bytes", Some(device.memory_bytes.to_string())),
+        ("multiprocessors", Some(device.multiprocessors.to_string())),
+        (
+            "compute_capability_major",
+            Some(device.compute_major.to_string()),
+        ),
+        (
+            "compute_capability_minor",
+            Some(device.compute_minor.to_string()),
+        ),
+    ];
+    let values = &mut build.into.run().values;
+    for (fact, value) in facts {
+        if let Some(value) = value {
+            values.insert(format!("gpu:{}.{fact}", device.device), value);
+        }
+    }
 }
 
 fn capture(build: &Build) -> Capture {
