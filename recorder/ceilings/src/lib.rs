@@ -28,6 +28,7 @@
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "attach")]
 mod attach;
 mod bandwidth;
 mod cache;
@@ -46,6 +47,7 @@ mod repeat;
 mod request;
 mod threads;
 
+#[cfg(feature = "attach")]
 pub use attach::{AttachError, Attached, Attachment};
 pub use cache::{CacheError, CeilingCache};
 pub use clock::{CoreClock, measure as measure_clock_hz};
