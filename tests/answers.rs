@@ -174,11 +174,11 @@ fn work_that_is_not_recorded_bounds_what_it_holds() {
     let words = "an unrecorded cause that delayed launched device work for 6";
     says(&headline(&dir, &held), "not recorded", words);
     // A gap has a part after the call: calls of 5 µs hold nothing up.
-    let sql = "SELECT launching_ns, asked_before_ns FROM device.idle WHERE stream IS NULL";
+    let sql = "SELECT launching_ns, not_started_ns FROM device.idle WHERE stream IS NULL";
     let idle = query(&dir, "trace.json", sql).remove(0);
     let ns = |name: &str| idle[name].as_i64().unwrap();
     assert!(ns("launching_ns") < 100_000, "{idle}");
-    assert!(ns("asked_before_ns") > 500_000_000, "{idle}");
+    assert!(ns("not_started_ns") > 500_000_000, "{idle}");
 }
 
 /// Kernels, then `item()`, in every iteration of 250 µs. 165 µs of the host's time are not recorded.

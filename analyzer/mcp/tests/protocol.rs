@@ -266,7 +266,7 @@ fn a_query_has_limits_of_rows_time_and_length_and_says_so() {
 }
 
 #[test]
-fn what_lies_outside_of_the_roots_is_not_asked_about() {
+fn what_lies_outside_of_the_roots_is_not_queued_about() {
     runtime().block_on(async {
         let (mut client, _) = Client::new(Does::Gives(json!([]))).await;
         for path in ["/etc/passwd", "../elsewhere.run"] {

@@ -30,7 +30,7 @@ impl Unit {
             Unit::Nanoseconds
         } else if ends("_bytes") {
             Unit::Bytes
-        } else if ends("_share") || column == "coverage" {
+        } else if ends("_share") || matches!(column, "coverage" | "occupancy") {
             Unit::Share
         } else if ends("_id")
             || matches!(

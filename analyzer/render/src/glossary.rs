@@ -16,9 +16,9 @@ pub fn explain(column: &str) -> Option<&'static str> {
         "exposed_ns" => "time in which nothing else runs on the device",
         "overlapped_ns" => "time in which something else runs as well",
         "split_ns" => "each instant counts once: as computation, else communication, else copies",
-        "not_asked_ns" => "idle with no work queued: the host had not launched the next work yet",
+        "not_queued_ns" => "idle with no work queued: the host had not launched the next work yet",
         "launching_ns" => "idle while the launching call was in progress",
-        "asked_before_ns" => "idle although the next work was already queued",
+        "not_started_ns" => "idle although the next work was already queued",
         "latency_ns" => "from the host's call to the start of the work",
         "queued_ns" => "part of the latency spent behind other work of its stream",
         "slack_ns" => "how much longer it could take without making the run longer",
@@ -29,6 +29,10 @@ pub fn explain(column: &str) -> Option<&'static str> {
         "life_ns" => "from the thread's first moment to its last",
         "woken_by" => "thread that ended most of these waits, from the kernel's wakeup records",
         "woken_waits" => "waits known to be ended by a thread of the program",
+        "occupancy" => {
+            "warps that the launch allows on a multiprocessor, of those that it can hold"
+        }
+        "waves" => "blocks of the grid over the blocks that the device holds at once",
         "launched_by" => "innermost brick around most of its launches",
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use trueno_model::units::{self, Unit};
 use trueno_model::{Cell, Report};
-use trueno_plugin::Table;
+use trueno_plugin::{Column, Table};
 
 pub const PLUGIN: &str = "summary";
 
@@ -62,9 +62,9 @@ impl Kind {
 
 /// Causes of idle time: column of the table `devices`, and description.
 const CAUSES: [(&str, &str); 4] = [
-    ("not_asked_ns", "no work queued"),
+    ("not_queued_ns", "no work queued"),
     ("launching_ns", "being launched"),
-    ("asked_before_ns", "queued but not started"),
+    ("not_started_ns", "queued but not started"),
     ("not_known_ns", "cause not known"),
 ];
 
@@ -94,13 +94,14 @@ impl Device {
     }
 }
 
-const KERNEL_COLUMNS: [&str; 6] = [
+const KERNEL_COLUMNS: [&str; 7] = [
     "kernel",
     "calls",
     "mean_ns",
     "dur_ns",
     "share",
     "launched_by",
+    "occupancy",
 ];
 
 #[derive(Clone, Copy, Debug)]
@@ -146,8 +147,12 @@ impl<'a> Opening<'a> {
     pub fn kernels(&self) -> Option<Table> {
         let table = self.table("kernels").filter(|table| table.rows() > 0)?;
         let columns = KERNEL_COLUMNS.into_iter();
-        let columns =
-            columns.filter_map(|name| Some((name.to_owned(), table.column(name).ok()?.clone())));
+        let is_shown =
+            |name: &str, column: &Column| name != "occupancy" || column.null_count() < column.len();
+        let columns = columns.filter_map(|name| {
+            let column = table.column(name).ok()?;
+            is_shown(name, column).then(|| (name.to_owned(), column.clone()))
+        });
         Table::from_columns(table.name(), columns.collect()).ok()
     }
 

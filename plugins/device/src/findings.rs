@@ -71,15 +71,15 @@ fn idle(place: &PlaceTimes) -> Option<Finding> {
     let parts = place.parts;
     let told = |of| parts.told(of).map(|ns| share(ns, idle_ns));
     match (
-        told(|parts| parts.not_asked_ns),
+        told(|parts| parts.not_queued_ns),
         told(|parts| parts.launching_ns),
-        told(|parts| parts.asked_before_ns),
+        told(|parts| parts.not_started_ns),
     ) {
         _ if idle_ns <= 0 => {}
-        (Some(not_asked), Some(launching), Some(before)) => {
+        (Some(not_queued), Some(launching), Some(before)) => {
             let not_known = share(parts.not_known_ns, idle_ns);
             finding = finding.detail(format!(
-                "of that: {not_asked:.0} % no work queued, {launching:.0} % being \
+                "of that: {not_queued:.0} % no work queued, {launching:.0} % being \
                  launched, {before:.0} % queued but not started, {not_known:.0} % not known"
             ));
         }

@@ -5,9 +5,9 @@
 //!
 //! | part | when |
 //! | --- | --- |
-//! | not asked | nobody had asked for the next operation yet |
+//! | no work queued | the next operation was not launched yet |
 //! | launching | from the call, which began in the gap, to the start, or to its return where the device held the operation after that |
-//! | asked before | the call began before the gap, or had returned for longer than a launch is on its way: an event, or work of another stream held it |
+//! | queued but not started | the call began before the gap, or had returned for longer than a launch is on its way: an event, or work of another stream held it |
 //! | not known | no call is recorded |
 
 use crate::operations::{Loaded, Operation};
@@ -16,37 +16,37 @@ use crate::queue::{Queue, queue};
 /// Idle time split by cause. The parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleParts {
-    pub not_asked_ns: i64,
+    pub not_queued_ns: i64,
     /// From the call to the start of the operation, or to the call's return if the device held the operation
     /// back. Only if the call began in the gap.
     pub launching_ns: i64,
     /// Gaps that began after the call, and the time in a gap after a call's return in which the device held the
     /// operation back.
-    pub asked_before_ns: i64,
+    pub not_started_ns: i64,
     pub not_known_ns: i64,
 }
 
 impl IdleParts {
     fn add(&mut self, other: Self) {
         let sum = |a: &mut i64, b: i64| *a = a.saturating_add(b);
-        sum(&mut self.not_asked_ns, other.not_asked_ns);
+        sum(&mut self.not_queued_ns, other.not_queued_ns);
         sum(&mut self.launching_ns, other.launching_ns);
-        sum(&mut self.asked_before_ns, other.asked_before_ns);
+        sum(&mut self.not_started_ns, other.not_started_ns);
         sum(&mut self.not_known_ns, other.not_known_ns);
     }
 
     /// A part that depends on calls; `None` if all of the idle time lacks a call.
     pub fn told(&self, of: fn(&Self) -> i64) -> Option<i64> {
-        let told = [self.not_asked_ns, self.launching_ns, self.asked_before_ns];
+        let told = [self.not_queued_ns, self.launching_ns, self.not_started_ns];
         let is_told = self.not_known_ns == 0 || told.iter().any(|ns| *ns > 0);
         is_told.then(|| of(self))
     }
 
     pub fn most(&self) -> &'static str {
         let parts = [
-            (self.not_asked_ns, "not asked"),
-            (self.launching_ns, "launching"),
-            (self.asked_before_ns, "asked before"),
+            (self.not_queued_ns, "no work queued"),
+            (self.launching_ns, "being launched"),
+            (self.not_started_ns, "queued but not started"),
             (self.not_known_ns, "not known"),
         ];
         // Of equals the first.
@@ -168,13 +168,13 @@ fn gap(after: Operation, next: Operation, way_ns: i64) -> Gap {
     let mut parts = IdleParts::default();
     match next.call {
         None => parts.not_known_ns = dur_ns,
-        Some((called_ns, _)) if called_ns <= start_ns => parts.asked_before_ns = dur_ns,
+        Some((called_ns, _)) if called_ns <= start_ns => parts.not_started_ns = dur_ns,
         Some((called_ns, returned_ns)) => {
-            parts.not_asked_ns = called_ns.saturating_sub(start_ns);
+            parts.not_queued_ns = called_ns.saturating_sub(start_ns);
             let is_held = end_ns.saturating_sub(returned_ns) > way_ns;
             let until_ns = if is_held { returned_ns } else { end_ns };
             parts.launching_ns = until_ns.saturating_sub(called_ns);
-            parts.asked_before_ns = end_ns.saturating_sub(until_ns);
+            parts.not_started_ns = end_ns.saturating_sub(until_ns);
         }
     }
     Gap {

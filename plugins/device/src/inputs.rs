@@ -5,10 +5,11 @@ use trueno_analysis::steps;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-pub const INPUTS: [Input; 7] = [
+pub const INPUTS: [Input; 8] = [
     Input::sql(
         "kernels",
-        "SELECT id, name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid \
+        "SELECT id, name, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid, \
+         grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, smem_static, smem_dynamic, smem \
          FROM kernels WHERE device IS NOT NULL",
     )
     .optional(),
@@ -29,6 +30,11 @@ pub const INPUTS: [Input; 7] = [
         "launches",
         "SELECT e.\"to\" AS work, c.start_ns AS start_ns, c.dur_ns AS dur_ns FROM edges AS e JOIN calls AS c ON c.id = e.\"from\" \
          WHERE e.kind = 'launches' AND c.correlation IS NULL",
+    )
+    .optional(),
+    Input::sql(
+        "devices",
+        "SELECT device, multiprocessors, compute_capability FROM devices",
     )
     .optional(),
     steps::INPUT,

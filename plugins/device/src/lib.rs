@@ -10,7 +10,9 @@ pub mod exposure_tables;
 pub mod findings;
 pub mod idle;
 pub mod inputs;
+pub mod kernels;
 pub mod launch;
+pub mod occupancy;
 pub mod operations;
 pub mod parts;
 pub mod queue;
@@ -76,6 +78,9 @@ fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     }
     run.emit(exposure_tables::exposure(&sums.scopes))?;
     run.emit(tables::idle(&sums.places))?;
+    if !sums.kernels.is_empty() {
+        run.emit(kernels::table(&sums.kernels))?;
+    }
     run.emit(tables::launches(&sums.names))?;
     run.emit(tables::gaps(&sums.gaps))?;
     if !sums.copies.is_empty() {

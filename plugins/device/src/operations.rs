@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::category_rules;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Batch, Result, Run};
+use trueno_plugin::{Batch, I64Slice, Result, Run};
 
 use crate::exposure::Kind;
 
@@ -22,6 +22,8 @@ pub struct Operation {
     pub call: Option<(i64, i64)>,
     pub correlation: Option<u64>,
     pub bytes: Option<u64>,
+    /// Of a kernel: its launch, as an index into `Loaded::shapes`.
+    pub shape: Option<u32>,
     /// True if an earlier operation has the same call, as nodes of a graph have.
     pub shares_call: bool,
 }
@@ -34,11 +36,15 @@ pub struct Name {
     pub kind: Kind,
 }
 
+/// Blocks of a grid, threads of a block, registers of a thread, shared memory of a block in bytes.
+pub type Shape = [Option<u64>; 4];
+
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// Sorted by device, stream and start.
     pub operations: Vec<Operation>,
     pub names: Vec<Name>,
+    pub shapes: Vec<Shape>,
     /// Rows that are only bounds, invalid, or have impossible times.
     pub left_out: u64,
     pub before_call: u64,
@@ -58,12 +64,19 @@ impl Loaded {
         };
         let categories = category_rules(run)?;
         let calls = Calls::read(run)?;
+        let mut shapes = FastMap::default();
         for (input, is_transfer) in [("kernels", false), ("transfers", true)] {
             // A kernel may be called like a direction: each kind has names of its own.
             let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
             let mut batches = run.batches(input)?;
             while let Some(batch) = batches.next_batch()? {
-                out.rows(&batch, is_transfer, &calls, &categories, &mut numbers)?;
+                out.rows(
+                    &batch,
+                    is_transfer,
+                    &calls,
+                    &categories,
+                    (&mut numbers, &mut shapes),
+                )?;
             }
         }
         out.operations
@@ -78,7 +91,7 @@ impl Loaded {
         is_transfer: bool,
         calls: &Calls,
         categories: &BTreeMap<String, String>,
-        numbers: &mut BTreeMap<String, u32>,
+        (numbers, shapes): (&mut BTreeMap<String, u32>, &mut FastMap<Shape, u32>),
     ) -> Result<()> {
         let (id, name) = (batch.u64("id")?, batch.text("name")?);
         let (device, stream) = (batch.i64("device")?, batch.i64("stream")?);
@@ -86,6 +99,9 @@ impl Loaded {
         let (bound, correlation) = (batch.bool("is_bound")?, batch.u64("correlation")?);
         let bytes = is_transfer.then(|| batch.u64("bytes")).transpose()?;
         let valid = (!is_transfer).then(|| batch.bool("valid")).transpose()?;
+        let launch = (!is_transfer)
+            .then(|| LaunchColumns::of(batch))
+            .transpose()?;
         for row in 0..batch.rows() {
             let is_valid = valid.and_then(|valid| valid.get(row)) != Some(false);
             let (Some(id), Some(text), Some(device), Some(start_ns), Some(dur_ns), true, true) = (
@@ -136,6 +152,13 @@ impl Loaded {
                 call: call.filter(|_| !is_before),
                 correlation,
                 bytes: bytes.and_then(|bytes| bytes.get(row)),
+                shape: launch.as_ref().map(|launch| {
+                    let shape = launch.shape(row);
+                    *shapes.entry(shape).or_insert_with(|| {
+                        self.shapes.push(shape);
+                        (self.shapes.len() - 1) as u32
+                    })
+                }),
                 shares_call: false,
             });
         }
@@ -164,6 +187,44 @@ impl Loaded {
 
     pub fn devices(&self) -> impl Iterator<Item = &[Operation]> {
         self.operations.chunk_by(|a, b| a.device == b.device)
+    }
+}
+
+/// The columns that say how a kernel was launched.
+struct LaunchColumns<'a> {
+    grid: [I64Slice<'a>; 3],
+    block: [I64Slice<'a>; 3],
+    registers: I64Slice<'a>,
+    smem: [I64Slice<'a>; 3],
+}
+
+impl<'a> LaunchColumns<'a> {
+    fn of(batch: &Batch<'a>) -> Result<Self> {
+        let columns = |[a, b, c]: [&str; 3]| -> Result<_> {
+            Ok([batch.i64(a)?, batch.i64(b)?, batch.i64(c)?])
+        };
+        Ok(Self {
+            grid: columns(["grid_x", "grid_y", "grid_z"])?,
+            block: columns(["block_x", "block_y", "block_z"])?,
+            registers: batch.i64("registers")?,
+            smem: columns(["smem_static", "smem_dynamic", "smem"])?,
+        })
+    }
+
+    fn shape(&self, row: usize) -> Shape {
+        let cell = |column: &I64Slice<'_>| u64::try_from(column.get(row)?).ok();
+        let product = |of: &[I64Slice<'_>; 3]| {
+            let mut sizes = of.iter().map(cell);
+            sizes.try_fold(1_u64, |product, size| product.checked_mul(size?))
+        };
+        let [fixed, dynamic, sum] = self.smem.each_ref().map(cell);
+        let parts = fixed.zip(dynamic);
+        [
+            product(&self.grid),
+            product(&self.block),
+            cell(&self.registers),
+            sum.or_else(|| parts.map(|(fixed, dynamic)| fixed.saturating_add(dynamic))),
+        ]
     }
 }
 

@@ -6,15 +6,17 @@ use trueno_plugin::{Input, Result, Run, Table, table_row};
 use crate::Options;
 use crate::exposure::{Copies, KindTimes, SpanTimes};
 use crate::idle::{IdleParts, PlaceTimes};
+use crate::kernels::{self, Model, Shape, Totals};
 use crate::launch::NameTotals;
 use crate::queue::Queue;
 use crate::sums::{LongGap, StepTimes, Sums};
 
-pub const MERGE_INPUTS: [Input; 8] = [
+pub const MERGE_INPUTS: [Input; 9] = [
     Input::sql("counts", "SELECT * FROM device.counts"),
     Input::sql("scopes", "SELECT * FROM device.scopes"),
     Input::sql("place_times", "SELECT * FROM device.place_times"),
     Input::sql("names", "SELECT * FROM device.names"),
+    Input::sql("kernel_sums", "SELECT * FROM device.kernel_sums"),
     Input::sql("latencies", "SELECT * FROM device.latencies"),
     Input::sql("long_gaps", "SELECT * FROM device.long_gaps"),
     Input::sql("transfer_sums", "SELECT * FROM device.transfer_sums"),
@@ -47,9 +49,9 @@ table_row! {
 }
 table_row! {
     struct IdleRow {
-        not_asked_ns: i64,
+        not_queued_ns: i64,
         launching_ns: i64,
-        asked_before_ns: i64,
+        not_started_ns: i64,
         not_known_ns: i64,
     }
 }
@@ -83,6 +85,21 @@ table_row! {
         call_ns: i64,
         queued_ns: i64,
         shorter: u64,
+    }
+}
+table_row! {
+    struct KernelRow<'a> {
+        name: &'a str,
+        blocks: Option<u64>,
+        threads: Option<u64>,
+        registers: Option<u64>,
+        shared_bytes: Option<u64>,
+        multiprocessors: Option<u64>,
+        compute_capability: Option<&'a str>,
+        launches: u64,
+        dur_ns: i64,
+        min_ns: i64,
+        max_ns: i64,
     }
 }
 table_row! {
@@ -176,9 +193,9 @@ impl From<SpanRow> for SpanTimes {
 impl From<IdleParts> for IdleRow {
     fn from(parts: IdleParts) -> Self {
         Self {
-            not_asked_ns: parts.not_asked_ns,
+            not_queued_ns: parts.not_queued_ns,
             launching_ns: parts.launching_ns,
-            asked_before_ns: parts.asked_before_ns,
+            not_started_ns: parts.not_started_ns,
             not_known_ns: parts.not_known_ns,
         }
     }
@@ -187,9 +204,9 @@ impl From<IdleParts> for IdleRow {
 impl From<IdleRow> for IdleParts {
     fn from(row: IdleRow) -> Self {
         Self {
-            not_asked_ns: row.not_asked_ns,
+            not_queued_ns: row.not_queued_ns,
             launching_ns: row.launching_ns,
-            asked_before_ns: row.asked_before_ns,
+            not_started_ns: row.not_started_ns,
             not_known_ns: row.not_known_ns,
         }
     }
@@ -239,6 +256,20 @@ pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
         shorter: of.shorter,
     });
     run.emit(Table::build("names").rows(names))?;
+    let kernels = sums.kernels.iter().map(|((name, shape), of)| KernelRow {
+        name,
+        blocks: shape.blocks,
+        threads: shape.threads,
+        registers: shape.registers,
+        shared_bytes: shape.shared_bytes,
+        multiprocessors: shape.model.multiprocessors,
+        compute_capability: shape.model.compute_capability.as_deref(),
+        launches: of.launches,
+        dur_ns: of.dur_ns,
+        min_ns: of.min_ns,
+        max_ns: of.max_ns,
+    });
+    run.emit(Table::build("kernel_sums").rows(kernels))?;
     let latencies = sums.names.iter().flat_map(|(key, of)| {
         let values = of.latencies_ns.iter();
         values.map(move |(latency_ns, operations)| LatencyRow {
@@ -340,6 +371,26 @@ pub fn read(run: &mut Run, options: &Options) -> Result<Sums> {
         };
         let key = (row.name.to_owned(), row.is_transfer);
         sums.names.entry(key).or_default().merge(&of);
+    }
+    for row in run.table("kernel_sums")?.read::<KernelRow>()? {
+        let row = row?;
+        let shape = Shape {
+            blocks: row.blocks,
+            threads: row.threads,
+            registers: row.registers,
+            shared_bytes: row.shared_bytes,
+            model: Model {
+                multiprocessors: row.multiprocessors,
+                compute_capability: row.compute_capability.map(str::to_owned),
+            },
+        };
+        let of = Totals {
+            launches: row.launches,
+            dur_ns: row.dur_ns,
+            min_ns: row.min_ns,
+            max_ns: row.max_ns,
+        };
+        kernels::add(&mut sums.kernels, (row.name.to_owned(), shape), of);
     }
     read_latencies(run, &mut sums)?;
     let table = run.table("long_gaps")?;

@@ -12,6 +12,7 @@ use trueno_plugin::{Result, Run};
 use crate::Options;
 use crate::exposure::{Copies, Scope, SpanTimes, copies, scopes};
 use crate::idle::{Gap, IdleParts, PlaceTimes, places};
+use crate::kernels::{self, Kernels};
 use crate::launch::{NameKey, NameTotals, by_name};
 use crate::operations::Loaded;
 
@@ -58,6 +59,7 @@ pub struct Sums {
     pub scopes: BTreeMap<Option<i64>, SpanTimes>,
     pub places: BTreeMap<PlaceKey, PlaceTimes>,
     pub names: BTreeMap<NameKey, NameTotals>,
+    pub kernels: Kernels,
     pub gaps: Vec<LongGap>,
     pub copies: BTreeMap<(i64, String), Copies>,
     pub steps: Vec<StepTimes>,
@@ -71,6 +73,7 @@ impl Sums {
     pub fn from_rows(run: &mut Run, options: &Options) -> Result<Self> {
         let loaded = Loaded::load(run)?;
         run.check_cancelled()?;
+        let models = kernels::models(run)?;
         let scopes = scopes(&loaded);
         let (steps, all_steps) = first_steps(run, &loaded, &scopes, options)?;
         let mut out = Self {
@@ -82,6 +85,7 @@ impl Sums {
                 steps: all_steps,
             },
             names: by_name(&loaded),
+            kernels: kernels::by_launch(&loaded, &models),
             copies: copies(&loaded),
             steps,
             ..Self::default()

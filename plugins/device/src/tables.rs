@@ -13,7 +13,7 @@ use crate::sums::{LongGap, PlaceKey};
 /// Table `idle`: each device, then its streams if it has several.
 ///
 /// `stream`: null for the whole device; `span_ns`: from the first begin to the last end; `busy_ns`, `idle_ns`:
-/// parts of the span; `idle_share`: idle / span; `not_asked_ns`, `launching_ns`, `asked_before_ns`, `not_known_ns`:
+/// parts of the span; `idle_share`: idle / span; `not_queued_ns`, `launching_ns`, `not_started_ns`, `not_known_ns`:
 /// parts of idle, see [`mod@crate::idle`], the first three null if no call shows them; `queue_mean`, `queue_max`:
 /// operations launched but not started, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`: ends
 /// of the span.
@@ -32,9 +32,9 @@ pub fn idle(places: &BTreeMap<PlaceKey, PlaceTimes>) -> TableBuilder {
         .i64("span_ns", places().map(PlaceTimes::span_ns))
         .i64("idle_ns", places().map(PlaceTimes::idle_ns))
         .f64("idle_share", places().map(share))
-        .i64("not_asked_ns", part(|parts| parts.not_asked_ns))
+        .i64("not_queued_ns", part(|parts| parts.not_queued_ns))
         .i64("launching_ns", part(|parts| parts.launching_ns))
-        .i64("asked_before_ns", part(|parts| parts.asked_before_ns))
+        .i64("not_started_ns", part(|parts| parts.not_started_ns))
         .i64(
             "not_known_ns",
             places().map(|place| place.parts.not_known_ns),
@@ -95,7 +95,7 @@ pub fn launches(names: &BTreeMap<NameKey, NameTotals>) -> TableBuilder {
 
 /// Table `gaps`: the longest times in which a device did nothing.
 ///
-/// `cause`: the largest part; `not_asked_ns`, `launching_ns`: parts, null without a call; `after`: name of the
+/// `cause`: the largest part; `not_queued_ns`, `launching_ns`: parts, null without a call; `after`: name of the
 /// operation that ended last before the gap; `next` and `id`: name and row of the one that ended it.
 pub fn gaps(rows: &[LongGap]) -> TableBuilder {
     let part = |of: fn(&IdleParts) -> i64| rows.iter().map(move |row| row.parts.told(of));
@@ -104,7 +104,7 @@ pub fn gaps(rows: &[LongGap]) -> TableBuilder {
         .i64("start_ns", rows.iter().map(|row| row.start_ns))
         .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
         .text("cause", rows.iter().map(|row| row.parts.most()))
-        .i64("not_asked_ns", part(|parts| parts.not_asked_ns))
+        .i64("not_queued_ns", part(|parts| parts.not_queued_ns))
         .i64("launching_ns", part(|parts| parts.launching_ns))
         .text("after", rows.iter().map(|row| &row.after))
         .text("next", rows.iter().map(|row| &row.next))

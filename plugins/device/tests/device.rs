@@ -1,5 +1,7 @@
 //! The plugin as a whole: made operations and calls in, tables and findings out.
 
+mod launches;
+
 use proptest::prelude::*;
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
@@ -43,8 +45,11 @@ fn rows(input: &str, rows: &[Row], first_id: u64, bound: &[usize]) -> TableBuild
 impl Made {
     fn output(&self) -> Output {
         let mut inputs = vec![
-            rows("kernels", &self.kernels, 100, &self.bound)
-                .bool("valid", self.kernels.iter().map(|_| true)),
+            launches::add(
+                rows("kernels", &self.kernels, 100, &self.bound)
+                    .bool("valid", self.kernels.iter().map(|_| true)),
+                &vec![launches::NOT_RECORDED; self.kernels.len()],
+            ),
             rows("transfers", &self.transfers, 500, &[])
                 .u64("bytes", self.transfers.iter().map(|_| None)),
             Table::build("calls")
@@ -123,9 +128,9 @@ fn a_launch_without_a_correlation_is_known_by_its_edge() {
     by_edge.calls.clear();
     let [expected, found] = [by_correlation, by_edge].map(|made| made.output());
     for column in [
-        "not_asked_ns",
+        "not_queued_ns",
         "launching_ns",
-        "asked_before_ns",
+        "not_started_ns",
         "not_known_ns",
     ] {
         assert_eq!(
@@ -159,9 +164,9 @@ fn a_gap_is_cut_where_somebody_asked_for_what_ended_it() {
     );
     // 60–70 before c, asked for at 20; 80–100 before d, asked for at 90; 110–150 before e.
     let parts = [
-        "not_asked_ns",
+        "not_queued_ns",
         "launching_ns",
-        "asked_before_ns",
+        "not_started_ns",
         "not_known_ns",
     ];
     assert_eq!(parts.map(|part| one(part)[0].unwrap()), [10, 10, 10, 40]);
@@ -173,7 +178,7 @@ fn a_gap_is_cut_where_somebody_asked_for_what_ended_it() {
     );
     assert_eq!(
         texts(&output, "gaps", "cause"),
-        ["not known", "not asked", "asked before"]
+        ["not known", "no work queued", "queued but not started"]
     );
     assert_eq!(texts(&output, "gaps", "after"), ["d", "c", "b"]);
     assert_eq!(texts(&output, "gaps", "next"), ["e", "d", "c"]);
@@ -358,9 +363,9 @@ fn what_no_call_tells_is_not_zero() {
     for (table, columns) in [
         (
             "idle",
-            &["not_asked_ns", "launching_ns", "asked_before_ns"][..],
+            &["not_queued_ns", "launching_ns", "not_started_ns"][..],
         ),
-        ("gaps", &["not_asked_ns", "launching_ns"]),
+        ("gaps", &["not_queued_ns", "launching_ns"]),
     ] {
         for column in columns {
             assert_eq!(ints(&output, table, column), [None], "{table}.{column}");
@@ -377,7 +382,7 @@ fn what_no_call_tells_is_not_zero() {
         kernels: vec![("a", 0, 1, 0, 10, None)],
         ..Made::default()
     };
-    assert_eq!(ints(&made.output(), "idle", "not_asked_ns"), [Some(0)]);
+    assert_eq!(ints(&made.output(), "idle", "not_queued_ns"), [Some(0)]);
 }
 
 #[test]
@@ -420,7 +425,7 @@ fn at_one_instant_the_outer_call_is_the_longer_and_asking_comes_before_the_gap()
     };
     let output = made.output();
     assert_eq!(ints(&output, "launches", "call_ns"), [Some(6), None]);
-    assert_eq!(ints(&output, "idle", "asked_before_ns"), [Some(10)]);
+    assert_eq!(ints(&output, "idle", "not_started_ns"), [Some(10)]);
     assert_eq!(ints(&output, "idle", "launching_ns"), [Some(0)]);
 }
 
@@ -445,6 +450,7 @@ fn loaded(rows: &[Drawn]) -> Loaded {
             call: before.map(|before| (start_ns - before, start_ns)),
             correlation: before.map(|_| id),
             bytes: None,
+            shape: None,
             shares_call: false,
         })
         .collect();
@@ -475,12 +481,12 @@ proptest! {
             prop_assert_eq!((place.times.first_ns, place.times.last_ns, place.times.busy_ns), (first, last, busy));
             prop_assert_eq!(place.times.idle_ns(), place.gaps.iter().map(|gap| gap.dur_ns()).sum::<i64>());
             let parts = place.times.parts;
-            prop_assert_eq!(place.times.idle_ns(), parts.not_asked_ns + parts.launching_ns + parts.asked_before_ns + parts.not_known_ns);
+            prop_assert_eq!(place.times.idle_ns(), parts.not_queued_ns + parts.launching_ns + parts.not_started_ns + parts.not_known_ns);
             // A nanosecond of idle time is one in which nobody had asked if what ended its gap was called later.
-            let not_asked = (first..last).filter(|ns| !is_busy(*ns)).filter(|ns| {
+            let not_queued = (first..last).filter(|ns| !is_busy(*ns)).filter(|ns| {
                 place.gaps.iter().any(|gap| gap.start_ns <= *ns && *ns < gap.end_ns && gap.next.call.is_some_and(|call| call.0 > *ns))
             });
-            prop_assert_eq!(parts.not_asked_ns, not_asked.count() as i64);
+            prop_assert_eq!(parts.not_queued_ns, not_queued.count() as i64);
             let waiting = |ns: i64| own.iter().filter(|row| row.3.is_some_and(|before| (row.1 - before..row.1).contains(&ns))).count();
             let called: Vec<i64> = own.iter().filter_map(|row| Some(row.1 - row.3?)).collect();
             let begun: Vec<i64> = own.iter().filter_map(|row| row.3.map(|_| row.1)).collect();

@@ -1,5 +1,7 @@
 //! Time of devices by kind, against every nanosecond looked at by itself.
 
+mod launches;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -48,7 +50,8 @@ fn output(work: &[Work], steps: &[(i64, i64)], bytes: Option<u64>) -> Output {
         if transfers {
             table.u64("bytes", rows.iter().map(|_| bytes))
         } else {
-            table.bool("valid", rows.iter().map(|_| true))
+            let table = table.bool("valid", rows.iter().map(|_| true));
+            launches::add(table, &vec![launches::NOT_RECORDED; rows.len()])
         }
     };
     let inputs = vec![

@@ -1,5 +1,8 @@
 //! Parts of ranks, merged in any grouping, against all rows at once.
 
+mod launches;
+
+use launches::Launch;
 use proptest::prelude::*;
 use trueno_plugin::testing::{Output, check_parts, merge, part, run};
 use trueno_plugin::{Table, TableBuilder};
@@ -20,6 +23,7 @@ struct Work {
     bytes: Option<u64>,
     is_bound: bool,
     valid: Option<bool>,
+    launch: Launch,
 }
 
 fn work(names: usize) -> impl Strategy<Value = Work> {
@@ -34,6 +38,7 @@ fn work(names: usize) -> impl Strategy<Value = Work> {
         prop::option::of(0..1_000_u64),
         prop::bool::weighted(0.1),
         prop::option::weighted(0.5, prop::bool::weighted(0.9)),
+        prop::array::uniform10(prop::option::weighted(0.95, 1..3_i64)),
     );
     (place, time, rest).prop_map(|(place, time, rest)| Work {
         name: place.0,
@@ -45,6 +50,7 @@ fn work(names: usize) -> impl Strategy<Value = Work> {
         bytes: rest.0,
         is_bound: rest.1,
         valid: rest.2,
+        launch: rest.3,
     })
 }
 
@@ -124,7 +130,11 @@ fn inputs(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Vec<TableBuilde
             .i64("dur_ns", rows.iter().map(|row| row.2.dur_ns))
             .bool("is_bound", rows.iter().map(|row| row.2.is_bound));
         match input {
-            "kernels" => table.bool("valid", rows.iter().map(|row| row.2.valid)),
+            "kernels" => {
+                let table = table.bool("valid", rows.iter().map(|row| row.2.valid));
+                let launches = rows.iter().map(|row| row.2.launch);
+                launches::add(table, &launches.collect::<Vec<_>>())
+            }
             _ => table.u64("bytes", rows.iter().map(|row| row.2.bytes)),
         }
     };
@@ -144,6 +154,10 @@ fn inputs(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Vec<TableBuilde
                 .map(|(id, step)| (key(*rank, id), step))
         })
         .collect();
+    let devices: Vec<i64> = ranks
+        .iter()
+        .flat_map(|(rank, _)| [0, 1].map(|device| ((*rank as i64) << 16) + device))
+        .collect();
     let mut tables = vec![
         operations("kernels", &KERNELS, 100),
         operations("transfers", &DIRECTIONS, 1_000),
@@ -160,6 +174,16 @@ fn inputs(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Vec<TableBuilde
             .u64("iteration", steps.iter().map(|step| step.1.1))
             .i64("start_ns", steps.iter().map(|step| step.1.2))
             .i64("dur_ns", steps.iter().map(|step| step.1.3)),
+        Table::build("devices")
+            .text(
+                "device",
+                devices.iter().map(|device| format!("gpu:{device}")),
+            )
+            .i64(
+                "multiprocessors",
+                devices.iter().map(|device| 1 + device % 2),
+            )
+            .text("compute_capability", devices.iter().map(|_| "8.0")),
         Table::build("category_rules")
             .text("name", [KERNELS[2]])
             .text("category", ["communication"]),
@@ -209,6 +233,7 @@ fn devices_of_a_rank_are_looked_at_together_and_ranks_are_added_up() {
         bytes: None,
         is_bound: false,
         valid: None,
+        launch: launches::NOT_RECORDED,
     };
     let rank = |kernels: Vec<Work>| Rank {
         kernels,

@@ -29,11 +29,11 @@ impl Split {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Causes {
     /// The next work had not been launched yet.
-    pub not_asked_ns: Option<i64>,
+    pub not_queued_ns: Option<i64>,
     /// The host was in the call that launches the next work.
     pub launching_ns: Option<i64>,
     /// The next work had been launched before.
-    pub asked_before_ns: Option<i64>,
+    pub not_started_ns: Option<i64>,
     /// The launching call was not recorded.
     pub not_known_ns: Option<i64>,
 }
@@ -66,9 +66,9 @@ pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<f64>)>
             span_ns: ns("span_ns")?.get(row).unwrap_or(0),
             busy_ns: ns("busy_ns")?.get(row).unwrap_or(0),
             causes: Causes {
-                not_asked_ns: ns("not_asked_ns")?.get(row),
+                not_queued_ns: ns("not_queued_ns")?.get(row),
                 launching_ns: ns("launching_ns")?.get(row),
-                asked_before_ns: ns("asked_before_ns")?.get(row),
+                not_started_ns: ns("not_started_ns")?.get(row),
                 not_known_ns: ns("not_known_ns")?.get(row),
             },
             ..Device::default()
@@ -145,8 +145,8 @@ fn peaks(table: &Table) -> Result<BTreeMap<String, i64>> {
 /// Table `devices`: one row for each device with work.
 ///
 /// `span_ns`: from its first work to its last; `wall_share`: busy / wall; `computation_ns`, `communication_ns`,
-/// `copy_ns`, `idle_ns`: each instant of the span once (`device.exposure`); `not_asked_ns`, `launching_ns`,
-/// `asked_before_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall time before its first and
+/// `copy_ns`, `idle_ns`: each instant of the span once (`device.exposure`); `not_queued_ns`, `launching_ns`,
+/// `not_started_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall time before its first and
 /// after its last work; `peak_bytes`, `memory_bytes`: largest use and size of its memory.
 pub fn table(facts: &Facts) -> TableBuilder {
     let rows = &facts.devices;
@@ -166,9 +166,9 @@ pub fn table(facts: &Facts) -> TableBuilder {
         .i64("communication_ns", ns(|row| row.split.communication_ns))
         .i64("copy_ns", ns(|row| row.split.copy_ns))
         .i64("idle_ns", ns(|row| row.split.idle_ns))
-        .i64("not_asked_ns", cause(|causes| causes.not_asked_ns))
+        .i64("not_queued_ns", cause(|causes| causes.not_queued_ns))
         .i64("launching_ns", cause(|causes| causes.launching_ns))
-        .i64("asked_before_ns", cause(|causes| causes.asked_before_ns))
+        .i64("not_started_ns", cause(|causes| causes.not_started_ns))
         .i64("not_known_ns", cause(|causes| causes.not_known_ns))
         .i64("outside_ns", rows.iter().map(outside))
         .i64("peak_bytes", rows.iter().map(|row| row.peak_bytes))

@@ -196,7 +196,7 @@ impl Facts {
             &run.table("sampled_scheduling")?,
         )?;
         let judged = run.table("bottlenecks")?;
-        let kernels = kernels::read(&run.table("launches")?)?;
+        let kernels = kernels::read(&run.table("launches")?, &run.table("occupancy")?)?;
         let path_names = run.table("path_names")?;
         let path_work = path_work(&path_names)?;
         let is_iteration = |name: &str| is_any_of(&iterations, name);

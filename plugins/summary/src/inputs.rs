@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 36] = all(
+pub const INPUTS: [Input; 37] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 36] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 36] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 37] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 36] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 37] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -56,12 +56,16 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 36] {
         ),
         may(
             "idle",
-            "SELECT place, span_ns, idle_ns, busy_ns, not_asked_ns, launching_ns, asked_before_ns, not_known_ns \
+            "SELECT place, span_ns, idle_ns, busy_ns, not_queued_ns, launching_ns, not_started_ns, not_known_ns \
          FROM device.idle WHERE stream IS NULL",
         ),
         may(
             "launches",
             "SELECT name, operations, dur_ns FROM device.launches WHERE kind = 'kernel'",
+        ),
+        may(
+            "occupancy",
+            "SELECT name, dur_ns, occupancy FROM device.kernels",
         ),
         may(
             "series",

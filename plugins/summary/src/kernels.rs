@@ -12,25 +12,29 @@ const MAX_ROWS: usize = 20;
 /// with a brick.
 const MAX_LAUNCHES: u64 = 2_000_000;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Kernel {
     pub name: String,
     pub calls: u64,
     pub dur_ns: i64,
+    /// Mean over its launches, weighted by their time. `None`: not known for one of them.
+    pub occupancy: Option<f64>,
 }
 
 /// Device time by kernel, then by the innermost brick around the launching calls.
 pub type Owners = BTreeMap<String, BTreeMap<String, i64>>;
 
-/// Reads `device.launches`, largest time first.
+/// Reads `device.launches` and the occupancy of `device.kernels`, largest time first.
 ///
 /// # Errors
-/// The table lacks a column or has it in another type.
-pub fn read(table: &Table) -> Result<Vec<Kernel>> {
+/// A table lacks a column or has it in another type.
+pub fn read(table: &Table, occupancy: &Table) -> Result<Vec<Kernel>> {
+    let occupancy = mean_occupancy(occupancy)?;
     let (names, calls) = (table.text("name")?, table.u64("operations")?);
     let dur_ns = table.i64("dur_ns")?;
     let kernel = |row: usize| {
         Some(Kernel {
+            occupancy: names.get(row).and_then(|name| *occupancy.get(name)?),
             name: names.get(row)?.to_owned(),
             calls: calls.get(row)?,
             dur_ns: dur_ns.get(row)?,
@@ -39,6 +43,26 @@ pub fn read(table: &Table) -> Result<Vec<Kernel>> {
     let mut kernels: Vec<Kernel> = (0..table.rows()).filter_map(kernel).collect();
     kernels.sort_by(|a, b| (b.dur_ns, &a.name).cmp(&(a.dur_ns, &b.name)));
     Ok(kernels)
+}
+
+fn mean_occupancy(table: &Table) -> Result<BTreeMap<&str, Option<f64>>> {
+    let (names, dur_ns) = (table.text("name")?, table.i64("dur_ns")?);
+    let shares = table.f64("occupancy")?;
+    let mut sums: BTreeMap<&str, (f64, Option<f64>)> = BTreeMap::new();
+    for row in 0..table.rows() {
+        let (Some(name), Some(dur_ns)) = (names.get(row), dur_ns.get(row)) else {
+            continue;
+        };
+        let (all_ns, weighted) = sums.entry(name).or_insert((0.0, Some(0.0)));
+        *all_ns += dur_ns as f64;
+        let more = shares.get(row).map(|share| share * dur_ns as f64);
+        *weighted = weighted.zip(more).map(|(sum, more)| sum + more);
+    }
+    let mean = |(all_ns, weighted): (f64, Option<f64>)| weighted.map(|sum| sum / all_ns);
+    let means = sums.into_iter();
+    Ok(means
+        .map(|(name, sum)| (name, mean(sum).filter(|share| share.is_finite())))
+        .collect())
 }
 
 fn shown(kernels: &[Kernel]) -> &[Kernel] {
@@ -89,7 +113,7 @@ fn most(bricks: &BTreeMap<String, i64>) -> Option<(&str, i64)> {
 ///
 /// `kernel`: short name; `share`: of the time of all kernels; `launched_by`: the innermost brick around the calls
 /// that launch most of its time, null if none is recorded; `launched_share`: that brick's share of the time;
-/// `name`: as recorded.
+/// `occupancy`: of `device.kernels`, the mean by time; `name`: as recorded.
 pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
     let each = facts.kernels.iter().map(|kernel| kernel.dur_ns);
     let all_ns = each.fold(0, i64::saturating_add);
@@ -116,5 +140,6 @@ pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
             rows.iter()
                 .map(|row| trueno_analysis::share(owner(row)?.1, row.dur_ns)),
         )
+        .f64("occupancy", rows.iter().map(|row| row.occupancy))
         .text("name", rows.iter().map(|row| &row.name))
 }

@@ -19,9 +19,9 @@ fn devices(rows: &[(&str, i64, i64, i64, i64)]) -> [TableBuilder; 2] {
         .i64("span_ns", rows.iter().map(|row| row.1))
         .i64("idle_ns", rows.iter().map(|row| row.1 - busy(row)))
         .i64("busy_ns", rows.iter().map(busy))
-        .i64("not_asked_ns", none())
+        .i64("not_queued_ns", none())
         .i64("launching_ns", none())
-        .i64("asked_before_ns", none())
+        .i64("not_started_ns", none())
         .i64("not_known_ns", none());
     let parts = rows.iter().flat_map(|row| {
         [
@@ -463,6 +463,18 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
         exposure,
         categories(&[("device", "GEMM", 66 * MS), ("device", "Norm", 33 * MS)]),
         kernels(&[("void gemm<float>(int)", 3, 66 * MS), ("norm", 3, 33 * MS)]),
+        Table::build("occupancy")
+            .text(
+                "name",
+                [
+                    "void gemm<float>(int)",
+                    "void gemm<float>(int)",
+                    "norm",
+                    "norm",
+                ],
+            )
+            .i64("dur_ns", [44 * MS, 22 * MS, 30 * MS, 3 * MS])
+            .f64("occupancy", [Some(0.25), Some(1.0), Some(0.5), None]),
         // A frame that holds everything is nothing that can be made faster.
         halved(&[("<module>", 50 * MS), ("void gemm<float>(int)", 33 * MS)]),
     ]);
@@ -474,6 +486,9 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
     let kernels = output.table("kernels");
     assert_eq!(kernels.text("kernel").unwrap().get(0), Some("gemm<float>"));
     assert_eq!(kernels.f64("share").unwrap().get(1), Some(1.0 / 3.0));
+    // By time, and only where it is known of all launches.
+    let occupancy: Vec<_> = kernels.f64("occupancy").unwrap().iter().collect();
+    assert_eq!(occupancy, [Some(0.5), None]);
 }
 
 #[test]

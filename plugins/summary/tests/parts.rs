@@ -77,9 +77,9 @@ fn others(ranks: &[Rank], devices: usize, calls: u64) -> Vec<TableBuilder> {
             .i64("span_ns", (0..devices).map(|_| 100))
             .i64("idle_ns", (0..devices).map(|_| 90))
             .i64("busy_ns", (0..devices).map(|_| 10))
-            .i64("not_asked_ns", none())
+            .i64("not_queued_ns", none())
             .i64("launching_ns", none())
-            .i64("asked_before_ns", none())
+            .i64("not_started_ns", none())
             .i64("not_known_ns", none()),
         Table::build("exposure")
             .text("scope", (0..devices).map(place))
