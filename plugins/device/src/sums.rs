@@ -73,7 +73,8 @@ impl Sums {
     pub fn from_rows(run: &mut Run, options: &Options) -> Result<Self> {
         let loaded = Loaded::load(run)?;
         run.check_cancelled()?;
-        let models = kernels::models(run)?;
+        let is_any = loaded.operations.iter().any(|of| of.shape.is_some());
+        let models = is_any.then(|| kernels::models(run)).transpose()?;
         let scopes = scopes(&loaded);
         let (steps, all_steps) = first_steps(run, &loaded, &scopes, options)?;
         let mut out = Self {
@@ -85,7 +86,7 @@ impl Sums {
                 steps: all_steps,
             },
             names: by_name(&loaded),
-            kernels: kernels::by_launch(&loaded, &models),
+            kernels: kernels::by_launch(&loaded, &models.unwrap_or_default()),
             copies: copies(&loaded),
             steps,
             ..Self::default()
