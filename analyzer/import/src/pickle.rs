@@ -54,8 +54,8 @@ pub fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
 }
 
 #[derive(Debug)]
-pub struct Problem {
-    pub at: u64,
+pub struct Damage {
+    pub place: String,
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ struct Reader<'r, R> {
     memo: Vec<Value>,
 }
 
-pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Problem> {
+pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Damage> {
     let mut reader = Reader {
         from,
         at: 0,
@@ -82,10 +82,8 @@ pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Problem> 
         memo: Vec::new(),
     };
     let done = reader.run(sink);
-    done.map_err(|text| Problem {
-        at: reader.at,
-        text,
-    })
+    let place = format!("byte {}", reader.at);
+    done.map_err(|text| Damage { place, text })
 }
 
 impl<R: Read> Reader<'_, R> {

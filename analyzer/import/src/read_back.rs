@@ -11,7 +11,8 @@ use arrow_schema::DataType;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
 
-use crate::{Error, Importer, Notes, Options};
+use crate::importer::no_progress;
+use crate::{Error, Head, Import, Importer, Notes, Options};
 
 /// Columns of `kernels` that most device formats fill.
 pub const KERNEL_COLUMNS: [&str; 10] = [
@@ -34,18 +35,102 @@ pub struct Imported {
     pub run: RunJson,
 }
 
-pub fn imported(importer: &dyn Importer, file: &Path) -> Result<Imported, Error> {
-    read_back(|run, notes| importer.import(file, &Options::default(), run, notes, &mut |_| {}))
+pub fn imported(importer: &Importer, file: &Path) -> Result<Imported, Error> {
+    imported_with(importer, file, &Options::default())
+}
+
+pub fn imported_with(
+    importer: &Importer,
+    file: &Path,
+    options: &Options,
+) -> Result<Imported, Error> {
+    read_back(file, options, |import| importer.import(import))
+}
+
+pub fn of_bytes(
+    importer: &Importer,
+    bytes: impl AsRef<[u8]>,
+    options: &Options,
+) -> Result<Imported, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.json");
+    std::fs::write(&file, bytes).unwrap();
+    imported_with(importer, &file, options)
+}
+
+/// Options that keep what precedes damage.
+pub fn partial() -> Options {
+    Options {
+        partial: true,
+        ..Options::default()
+    }
+}
+
+pub fn recognises(importer: &Importer, head: impl AsRef<[u8]>) -> bool {
+    (importer.recognises)(&Head::new(head.as_ref()))
+}
+
+/// Adds to a database in small pages.
+pub fn execute(file: &Path, sql: &str) {
+    let connection = rusqlite::Connection::open(file).unwrap();
+    let pages = "PRAGMA page_size=1024; PRAGMA synchronous=OFF;";
+    connection.execute_batch(&format!("{pages} {sql}")).unwrap();
+}
+
+/// Imports a database by what recognises it.
+pub fn of_sql(sql: &str) -> Imported {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.db");
+    execute(&file, sql);
+    imported(crate::detect(&file).unwrap(), &file).unwrap()
+}
+
+/// The same for a packed database.
+pub fn of_packed_sql(sql: &str) -> Imported {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, packed) = (folder.path().join("a.db"), folder.path().join("a.db.gz"));
+    execute(&file, sql);
+    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::copy(&mut File::open(&file).unwrap(), &mut to).unwrap();
+    std::fs::write(&packed, to.finish().unwrap()).unwrap();
+    imported(crate::detect(&packed).unwrap(), &packed).unwrap()
+}
+
+/// Imports a database of which a page is damaged, or the end is missing: nothing panics.
+pub fn damage_pages(importer: &Importer, sql: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("trace.db");
+    execute(&file, sql);
+    let whole = std::fs::read(&file).unwrap();
+    for at in (1024..whole.len()).step_by(1024) {
+        let mut bytes = whole.clone();
+        bytes[at..at + 1024].fill(0xa5);
+        for damaged in [&bytes, &whole[..at]] {
+            std::fs::write(&file, damaged).unwrap();
+            let _ = imported_with(importer, &file, &partial());
+            let _ = imported(importer, &file);
+        }
+    }
+    std::fs::write(&file, &whole[..2048]).unwrap();
+    assert!(imported(importer, &file).is_err());
 }
 
 pub fn read_back(
-    write: impl FnOnce(&mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
+    path: &Path,
+    options: &Options,
+    read: impl FnOnce(Import<'_>) -> Result<Option<i64>, Error>,
 ) -> Result<Imported, Error> {
     let folder = tempfile::tempdir().unwrap();
-    let mut run = RunWriter::create(&folder.path().join("run"), RunJson::default())?;
+    let mut into = RunWriter::create(&folder.path().join("run"), RunJson::default())?;
     let mut notes = Notes::default();
-    let wall_ns = write(&mut run, &mut notes)?;
-    let run = run.finish(wall_ns)?;
+    let wall_ns = read(Import {
+        path,
+        options,
+        into: &mut into,
+        notes: &mut notes,
+        progress: no_progress(),
+    })?;
+    let run = into.finish(wall_ns)?;
     Ok(Imported {
         folder,
         wall_ns,

@@ -1,6 +1,4 @@
-use rusqlite::Connection;
-
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, of_packed_sql, of_sql};
 
 /// Tables as msprof and torch_npu write them, without unused columns.
 const TABLES: &str = "
@@ -25,13 +23,7 @@ INSERT INTO COMMUNICATION_TASK_INFO VALUES (10, 5, 11, 1);
 INSERT INTO COMMUNICATION_OP VALUES (10, 1300, 1510, 44, 1);";
 
 fn read(more: &str) -> Imported {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("ascend_pytorch_profiler_0.db");
-    let connection = Connection::open(&file).unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    connection.execute_batch(more).unwrap();
-    drop(connection);
-    imported(crate::detect(&file).unwrap(), &file).unwrap()
+    of_sql(&[TABLES, more].concat())
 }
 
 #[test]
@@ -136,9 +128,6 @@ fn copies_have_their_bytes_and_direction_and_operators_their_memory() {
 
 #[test]
 fn a_packed_database_is_known_by_tables_far_from_its_beginning() {
-    let folder = tempfile::tempdir().unwrap();
-    let (file, packed) = (folder.path().join("a.db"), folder.path().join("a.db.gz"));
-    let connection = Connection::open(&file).unwrap();
     let others: String = (0..400)
         .map(|n| {
             format!(
@@ -147,14 +136,6 @@ fn a_packed_database_is_known_by_tables_far_from_its_beginning() {
             )
         })
         .collect();
-    connection
-        .execute_batch(&format!("BEGIN; {others} COMMIT;"))
-        .unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    drop(connection);
-    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::copy(&mut std::fs::File::open(&file).unwrap(), &mut to).unwrap();
-    std::fs::write(&packed, to.finish().unwrap()).unwrap();
-    let run = imported(crate::detect(&packed).unwrap(), &packed).unwrap();
+    let run = of_packed_sql(&format!("BEGIN; {others} COMMIT; {TABLES}"));
     assert_eq!(run.rows("kernels", &["name"]).len(), 4);
 }

@@ -1,23 +1,17 @@
-use std::fs;
-
 use super::*;
-use crate::detect;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, of_bytes};
+use crate::{Error, Options};
 
 fn read(json: &str) -> Result<Imported, Error> {
     read_with(json, false)
 }
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, json).unwrap();
-    assert_eq!(detect(&path).unwrap().name(), "axonml");
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|run, notes| Axonml.import(&path, &options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, json, &options)
 }
 
 fn event(name: &str, ty: &str, ns: u64, thread: u64, metadata: &str) -> String {

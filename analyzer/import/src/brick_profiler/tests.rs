@@ -1,8 +1,6 @@
-use std::fs;
-
 use super::*;
-use crate::detect;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, of_bytes};
+use crate::{Error, Options};
 
 /// Written by aprender-compute 0.32.
 const ORIGINAL: &str = include_str!("samples/original_bricks.json");
@@ -15,15 +13,11 @@ const OUR_TILES: &str = include_str!("samples/tiles.json");
 const COLUMNS: [&str; 5] = ["time_ns", "name", "value", "unit", "source"];
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, json).unwrap();
-    assert_eq!(detect(&path).unwrap().name(), "brick-profiler");
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|run, notes| BrickProfiler.import(&path, &options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, json, &options)
 }
 
 fn read(json: &str) -> Imported {
@@ -182,13 +176,7 @@ fn members_of_a_wrong_type_or_there_twice_are_refused() {
         ("\"bricks\":[", "\"bricks\":7,\"b\":[", "integer `7`"),
         ("\"bricks\"", "\"tricks\"", "bricks"),
     ] {
-        let json = ORIGINAL.replace(from, to);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("profile.json");
-        fs::write(&path, json).unwrap();
-        let options = Options::default();
-        let run =
-            read_back(|run, notes| BrickProfiler.import(&path, &options, run, notes, &mut |_| {}));
+        let run = read_with(&ORIGINAL.replace(from, to), false);
         let error = run.err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
     }

@@ -1,8 +1,6 @@
-use std::fs;
-
 use super::*;
-use crate::detect;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, of_bytes};
+use crate::{Error, Options};
 
 /// Written by aprender-cgp 0.72.3 from the ncu metrics in its own test.
 const KERNEL: &str = include_str!("samples/kernel.json");
@@ -12,15 +10,11 @@ const NOTHING: &str = include_str!("samples/nothing_measured.json");
 const LIBRARY: &str = include_str!("samples/library.json");
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, json).unwrap();
-    assert_eq!(detect(&path).unwrap().name(), "cgp");
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|run, notes| Cgp.import(&path, &options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, json, &options)
 }
 
 fn counters(run: &Imported) -> Vec<String> {

@@ -226,12 +226,12 @@ impl<'a> Collector<'a> {
             " within 146 years"
         };
         let time = String::from_utf8_lossy(time);
-        Err(Error::Format {
-            path: self.path.clone(),
-            problem: format!(
+        Err(Error::format(
+            &self.path,
+            format!(
                 "all {count} events with a time are out of range, the first with \"ts\": {time}; expected microseconds{next}"
             ),
-        })
+        ))
     }
 
     pub fn end(&mut self) {

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::columns::{Column, Columns, Table, Unit};
 use super::{ascend, smi, sums};
-use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::chrome::feed::{Feed, Kind, NO_BYTES, NO_COUNTER, NO_TIMES, Slice};
 use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
 
@@ -78,14 +78,13 @@ impl<'a> Rows<'a> {
         self.feed.notes()
     }
 
-    pub fn cut_short(&mut self, text: String) {
-        self.feed.run().run().problems.push(text.clone());
-        self.feed.notes().warn(text);
+    pub fn problem(&mut self, text: String) {
+        self.feed.import().problem(text);
     }
 
     pub fn finish(mut self, hash: u64) -> Result<Option<i64>, Error> {
         self.sums.write(&mut self.feed)?;
-        let wall_ns = self.feed.finish(hash)?;
+        let wall_ns = self.feed.finish_as(hash)?;
         Ok(wall_ns.filter(|_| self.has_times))
     }
 
@@ -125,16 +124,10 @@ impl<'a> Rows<'a> {
             _ => {}
         }
         let Some(times_ns) = self.times_ns(columns, record) else {
-            if self.table == Table::Counters {
-                self.feed
-                    .notes()
-                    .leave_out("counter of a kernel without times: no time to put it at");
-            } else {
-                self.feed
-                    .notes()
-                    .leave_out("row without times that are numbers");
-            }
-            return Ok(());
+            return self.feed.leave_out(match self.table {
+                Table::Counters => "counter of a kernel without times: no time to put it at",
+                _ => NO_TIMES,
+            });
         };
         match self.table {
             Table::Kernels => self.work(columns, record, times_ns),
@@ -201,8 +194,7 @@ impl<'a> Rows<'a> {
         // Tasks of Ascend that are no kernel have a type only.
         let name = text(columns, record, Column::Name).filter(|name| *name != "N/A");
         let Some(name) = name.or(text(columns, record, Column::Core)) else {
-            self.feed.notes().leave_out("row without a name");
-            return Ok(());
+            return self.feed.leave_out("row without a name");
         };
         if name.starts_with("PROFILING_") {
             self.feed.notes().skip("task of the profiler itself");
@@ -321,8 +313,7 @@ impl<'a> Rows<'a> {
     ) -> Result<(), Error> {
         let name = text(columns, record, Column::Function).or(text(columns, record, Column::Name));
         let Some(name) = name else {
-            self.feed.notes().leave_out("row without a name");
-            return Ok(());
+            return self.feed.leave_out("row without a name");
         };
         let domain = text(columns, record, Column::Domain).unwrap_or("");
         let is_marker = self.table == Table::Markers
@@ -347,10 +338,7 @@ impl<'a> Rows<'a> {
         let name = text(columns, record, Column::CounterName);
         let value = text(columns, record, Column::CounterValue);
         let (Some(name), Some(value)) = (name, value.and_then(|value| value.parse().ok())) else {
-            self.feed
-                .notes()
-                .leave_out("counter without a name or a number");
-            return Ok(());
+            return self.feed.leave_out(NO_COUNTER);
         };
         let Some(key) = dispatch_key(columns, record) else {
             let process = number(columns, record, Column::Process).unwrap_or(0);
@@ -360,7 +348,8 @@ impl<'a> Rows<'a> {
             self.feed.notes().warn(COUNTED_ONE_BY_ONE);
             self.work(columns, record, times_ns)?;
         }
-        self.feed.kernel_counter(key, name, times_ns.0, value)
+        self.feed
+            .kernel_counter(Some(key), Some(name), Some(times_ns.0), Some(value))
     }
 
     fn allocation(
@@ -374,10 +363,7 @@ impl<'a> Rows<'a> {
         let bytes =
             number(columns, record, Column::Bytes).and_then(|bytes| i64::try_from(bytes).ok());
         let Some(bytes) = bytes.filter(|bytes| *bytes > 0) else {
-            self.feed
-                .notes()
-                .leave_out("allocation or release that states no bytes");
-            return Ok(());
+            return self.feed.leave_out(NO_BYTES);
         };
         let process = number(columns, record, Column::Process).unwrap_or(0);
         let thread = number(columns, record, Column::Thread).unwrap_or(0);

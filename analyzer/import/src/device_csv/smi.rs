@@ -13,9 +13,7 @@ pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Resul
     };
     let time = cell(columns.place(Column::Time)).and_then(time_ns);
     let Some(time_ns) = time else {
-        feed.notes()
-            .leave_out("sample without a timestamp such as 2024/05/01 12:00:00.123");
-        return Ok(());
+        return feed.leave_out("sample without a timestamp such as 2024/05/01 12:00:00.123");
     };
     let device = cell(columns.place(Column::Place)).and_then(|cell| cell.parse::<u32>().ok());
     let device = device.unwrap_or(0);

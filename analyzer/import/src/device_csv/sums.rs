@@ -49,8 +49,7 @@ impl Sums {
         }
         let text = "the file has sums by name only, no time of anything: they are counters, and nothing can be said of \
                     what happened when; give the trace (kernel_trace.csv, cuda_gpu_trace, trace_view.json)";
-        feed.run().run().problems.push(text.to_owned());
-        feed.notes().warn(text);
+        feed.import().problem(text);
         for (name, value) in self.0.drain(..) {
             feed.counter(0, &name, 0, value)?;
         }

@@ -1,18 +1,14 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{DeviceCsv, import_set, set_in};
-use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Importer, Options};
+use super::{IMPORTER, import_set, set_in};
+use crate::Options;
+use crate::read_back::{Imported, imported, of_bytes, read_back, recognises};
 
 const KERNEL_HEAD: &str = r#""Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count","Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z""#;
 const API_HEAD: &str = r#""Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp""#;
 
 fn read(text: &str) -> Imported {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.csv");
-    std::fs::write(&file, text).unwrap();
-    imported(&DeviceCsv, &file).unwrap()
+    of_bytes(&IMPORTER, text, &Options::default()).unwrap()
 }
 
 #[test]
@@ -86,9 +82,12 @@ fn the_tables_of_a_program_are_one_run() {
     std::fs::rename(inner.join("rank0.json"), inner.join("7_results.json")).unwrap();
     let files = set_in(folder.path()).unwrap();
     assert_eq!(files.len(), 6);
-    let run =
-        read_back(|into, notes| import_set(&files, &Options::default(), into, notes, &mut |_| {}))
-            .unwrap();
+    let import = |files: &[PathBuf]| {
+        read_back(&files[0], &Options::default(), |import| {
+            import_set(files, import)
+        })
+    };
+    let run = import(&files).unwrap();
     assert_eq!(
         run.rows("kernels", &["name", "device", "thread"]),
         ["gemm 2 0"]
@@ -302,10 +301,7 @@ fn other_tables_are_not_taken_for_these_and_damage_is_counted() {
         "Start_Timestamp,End_Timestamp\n",
         "",
     ] {
-        assert!(
-            !DeviceCsv.recognises(&Head::new(head.as_bytes())),
-            "{head:?}"
-        );
+        assert!(!recognises(&IMPORTER, head.as_bytes()), "{head:?}");
     }
     let run = read(&format!(
         "{KERNEL_HEAD}\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77,1,10,\"a\",1,1000,3000,0,0,8,0,16,64,1,1,64,1,1\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77,1,10,\"b\",1,x,y,0,0,8,0,16,64,1,1,64,1,1\n"
@@ -315,16 +311,5 @@ fn other_tables_are_not_taken_for_these_and_damage_is_counted() {
         run.notes.left_out.get("row without times that are numbers"),
         Some(&2)
     );
-    let missing = import_set(
-        &[PathBuf::from("/nowhere/x.csv")],
-        &Options::default(),
-        &mut trueno_format::run_writer::RunWriter::create(
-            &tempfile::tempdir().unwrap().path().join("run"),
-            trueno_format::run_json::RunJson::default(),
-        )
-        .unwrap(),
-        &mut crate::Notes::default(),
-        &mut |_| {},
-    );
-    assert!(missing.is_err());
+    assert!(imported(&IMPORTER, Path::new("/nowhere/x.csv")).is_err());
 }

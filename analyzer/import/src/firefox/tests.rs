@@ -1,7 +1,6 @@
-use super::Firefox;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// Version 41: each thread has its own tables.
 const OWN: &str = r#"{"meta": {"interval": 1, "startTime": 1000.5, "preprocessedProfileVersion": 41, "symbolicated": true},
@@ -26,15 +25,12 @@ const SHARED: &str = r#"{"meta": {"interval": 1, "preprocessedProfileVersion": 6
     {"name": "b", "pid": "7", "tid": "7.1", "samples": {"stack": [0, 1], "timeDeltas": [4, 3], "weight": [1, 1], "weightType": "samples"}}]}"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("profile.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| Firefox.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn samples_and_stacks_of_a_thread_with_its_own_tables_become_rows() {
-    assert!(Firefox.recognises(&Head::new(OWN.as_bytes())));
+    assert!(recognises(&IMPORTER, OWN.as_bytes()));
     let run = read(OWN, &Options::default()).unwrap();
     assert_eq!(
         run.rows(
@@ -83,16 +79,13 @@ fn raw_empty_and_cut_profiles_are_refused_with_the_next_step() {
     let raw = r#"{"meta": {"interval": 1, "processType": 0}, "threads": [{"name": "GeckoMain",
         "samples": {"schema": {"stack": 0, "time": 1}, "data": [[0, 1.0]]},
         "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0]]}}]}"#;
-    assert!(Firefox.recognises(&Head::new(raw.as_bytes())));
+    assert!(recognises(&IMPORTER, raw.as_bytes()));
     let refused = read(raw, &Options::default()).err().unwrap().to_string();
     assert!(refused.contains("download it from there"), "{refused}");
     let none = OWN.replace("\"time\": [10.0, 11.5, 12.0],", "");
     let refused = read(&none, &Options::default()).err().unwrap().to_string();
     assert!(refused.contains("found none"), "{refused}");
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let cut = &SHARED[..SHARED.find("{\"name\": \"b\"").unwrap()];
     assert!(read(cut, &Options::default()).is_err());
     assert_eq!(

@@ -1,9 +1,8 @@
 use serde_json::{Value, json};
 
-use super::FlightRecorder;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 /// The time of the first entry.
 const BEGAN_NS: i64 = 1_724_779_239_000_000_000;
@@ -89,14 +88,11 @@ fn pickle(document: &Value) -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("nccl_trace_rank_0");
-    std::fs::write(&file, bytes).unwrap();
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|into, notes| FlightRecorder.import(&file, &options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, bytes, &options)
 }
 
 const COLUMNS: [&str; 5] = ["kind", "name", "thread", "time_ns", "arguments"];
@@ -139,7 +135,7 @@ fn a_pickle_and_its_json_give_the_same_instants() {
         dump().to_string().into_bytes(),
         of_pytorch.to_string().into_bytes(),
     ] {
-        assert!(FlightRecorder.recognises(&Head::new(&bytes)));
+        assert!(recognises(&IMPORTER, &bytes));
         let run = read(&bytes, false).unwrap();
         assert_eq!(run.rows("annotations", &COLUMNS), expected());
         // Nothing here was timed: neither work nor calls.
@@ -160,7 +156,7 @@ fn a_dump_is_told_from_other_pickles_and_json() {
         b"{\"entries\": []}",
         b"{\"version\": 4}",
     ] {
-        assert!(!FlightRecorder.recognises(&Head::new(other)));
+        assert!(!recognises(&IMPORTER, other));
     }
 }
 

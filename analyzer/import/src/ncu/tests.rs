@@ -1,7 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, read_back, recognises};
+use crate::{Error, Options};
 
 const KERNELS: [(u64, &str, u32, i64); 4] = [
     (11, "void lib::add<float>(float *)", 4, 100),
@@ -38,8 +39,14 @@ fn joined_to(
     let path = folder.path().join("ncu.csv");
     fs::write(&path, csv).unwrap();
     let mut joined = Joined::default();
-    let imported = read_back(|run, notes| {
-        joined = join(&path, process, kernels.into_iter(), run, notes)?;
+    let imported = read_back(&path, &Options::default(), |import| {
+        joined = join(
+            &path,
+            process,
+            kernels.into_iter(),
+            import.into,
+            import.notes,
+        )?;
         Ok(None)
     })?;
     Ok((joined, imported))
@@ -335,7 +342,7 @@ fn bad_files_are_refused_with_the_reason() {
 
 #[test]
 fn heads_are_recognised() {
-    let recognises = |bytes| NcuCsv.recognises(&Head::new(bytes));
+    let recognises = |bytes| recognises(&IMPORTER, bytes);
     assert!(recognises(WIDE.as_bytes()));
     assert!(!recognises(b"{\"traceEvents\": []}"));
 }

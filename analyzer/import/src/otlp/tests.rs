@@ -1,16 +1,11 @@
 //! Spans of several services, and what they are not.
 
-use std::fs;
-
-use super::Otlp;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial};
+use crate::{Error, Options};
 
 fn import(text: &str) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.json");
-    fs::write(&file, text).unwrap();
-    imported(&Otlp, &file)
+    of_bytes(&IMPORTER, text, &Options::default())
 }
 
 fn document(service: &str, spans: &[&str]) -> String {
@@ -231,15 +226,7 @@ fn what_cannot_be_a_row_is_counted_and_damage_is_placed() {
     // Whole documents before the damage can be kept.
     let two = format!("{text}\n{}", &text[..90]);
     assert!(damaged(&two).contains("document 2"));
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.json");
-    fs::write(&file, two).unwrap();
-    let options = Options {
-        partial: true,
-        ..Options::default()
-    };
-    let run =
-        read_back(|run, notes| Otlp.import(&file, &options, run, notes, &mut |_| ())).unwrap();
+    let run = of_bytes(&IMPORTER, two, &partial()).unwrap();
     assert_eq!(run.rows("bricks", &["name"]), ["good"]);
     assert!(run.warns("the 1 documents before were read"));
 }

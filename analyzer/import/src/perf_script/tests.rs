@@ -1,16 +1,13 @@
-use std::fs;
 use std::io::Write;
 
 use super::*;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 mod printed;
 
 fn read(text: impl AsRef<[u8]>) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("perf.txt");
-    fs::write(&path, text).unwrap();
-    imported(&PerfScript, &path)
+    of_bytes(&IMPORTER, text, &Options::default())
 }
 
 /// `perf record -F 997 -e cpu-clock --call-graph dwarf`, `perf script -F +pid,+cpu,+srcline`.
@@ -263,7 +260,7 @@ fn packed_and_broken_files_are_read() {
 
 #[test]
 fn only_lines_of_perf_are_recognised() {
-    let recognises = |text: &str| PerfScript.recognises(&Head::new(text.as_bytes()));
+    let recognises = |text: &str| recognises(&IMPORTER, text.as_bytes());
     for text in [
         DWARF,
         FLAT,

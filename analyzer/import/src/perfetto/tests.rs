@@ -1,6 +1,5 @@
 //! Traces made by hand, packet by packet.
 
-use std::fs;
 use std::io::Write;
 
 use flate2::Compression;
@@ -8,15 +7,14 @@ use flate2::write::ZlibEncoder;
 use prost::Message;
 use prost::bytes::Bytes;
 
-use super::Perfetto;
+use super::IMPORTER;
 use super::messages::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, Defaults, InternedData, InternedText,
     LegacyEvent, ProcessDescriptor, SourceLocation, ThreadDescriptor, TracePacket, TrackDescriptor,
     TrackEvent, TrackEventDefaults, TrackEventKind,
 };
-use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Error, Importer, Options};
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 const BRICKS: [&str; 5] = ["name", "thread", "start_ns", "dur_ns", "parent"];
 const THREAD: u64 = 20;
@@ -31,10 +29,7 @@ fn bytes(packets: &[TracePacket]) -> Vec<u8> {
 }
 
 fn import_bytes(trace: &[u8]) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.pftrace");
-    fs::write(&file, trace).unwrap();
-    imported(&Perfetto, &file)
+    of_bytes(&IMPORTER, trace, &Options::default())
 }
 
 fn import(packets: &[TracePacket]) -> Imported {
@@ -554,15 +549,7 @@ fn cut_and_damaged_files_are_refused_with_the_place() {
     let mut wrong = trace.clone();
     wrong[second] = 0x12;
     assert!(import_bytes(&wrong).is_err());
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("cut.pftrace");
-    fs::write(&file, &trace[..trace.len() - 1]).unwrap();
-    let options = Options {
-        partial: true,
-        ..Options::default()
-    };
-    let run = read_back(|run, notes| Perfetto.import(&file, &options, run, notes, &mut |_| {}));
-    let run = run.unwrap();
+    let run = of_bytes(&IMPORTER, &trace[..trace.len() - 1], &partial()).unwrap();
     assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["a 10"]);
     assert!(
         run.run.problems[0].contains("the 3 packets before"),
@@ -584,7 +571,7 @@ fn cut_and_damaged_files_are_refused_with_the_place() {
 
 #[test]
 fn only_packets_are_recognised() {
-    let recognises = |bytes: &[u8]| Perfetto.recognises(&Head::new(bytes));
+    let recognises = |bytes: &[u8]| recognises(&IMPORTER, bytes);
     assert!(recognises(&bytes(&[begin(10, "a"), end(20)])));
     assert!(!recognises(b"\n{\"a\": 1}\n\n"));
     assert!(!recognises(b"\n\n\n\n\n\n\n\n\n\n\n\n\n\n"));

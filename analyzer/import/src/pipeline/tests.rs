@@ -1,7 +1,6 @@
-use super::PipelineTimeline;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options, Part};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options, Part};
 
 /// Two stages, one micro-batch, one step.
 const TIMELINE: &str = r#"[
@@ -27,10 +26,7 @@ const TIMELINE: &str = r#"[
 ]"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("timeline.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| PipelineTimeline.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 fn rank(label: &str) -> Imported {
@@ -43,7 +39,7 @@ fn rank(label: &str) -> Imported {
 
 #[test]
 fn a_timeline_of_all_ranks_becomes_a_job() {
-    assert!(PipelineTimeline.recognises(&Head::new(TIMELINE.as_bytes())));
+    assert!(recognises(&IMPORTER, TIMELINE.as_bytes()));
     let Err(Error::Merged { ranks, .. }) = read(TIMELINE, &Options::default()) else {
         panic!("a file of two ranks is one run");
     };

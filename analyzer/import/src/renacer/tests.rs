@@ -1,13 +1,9 @@
-use std::fs;
-
 use super::*;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 fn read(json: &str) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("calls.json");
-    fs::write(&path, json).unwrap();
-    imported(&Renacer, &path)
+    of_bytes(&IMPORTER, json, &Options::default())
 }
 
 const FILE: &str = r#"hello
@@ -81,7 +77,7 @@ fn what_has_no_duration_is_an_instant() {
 
 #[test]
 fn the_format_is_known_behind_the_output_of_the_program() {
-    let recognises = |text: &str| Renacer.recognises(&Head::new(text.as_bytes()));
+    let recognises = |text: &str| recognises(&IMPORTER, text.as_bytes());
     assert!(recognises(FILE));
     assert!(recognises(
         "{\n  \"version\": \"0.6.2\",\n  \"format\": \"renacer-json-v1\""

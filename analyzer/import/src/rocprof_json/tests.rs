@@ -1,7 +1,6 @@
-use super::RocprofJson;
-use crate::importer::Head;
-use crate::read_back::{Imported, KERNEL_COLUMNS, imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, KERNEL_COLUMNS, imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 const DOCUMENT: &str = r#"{"rocprofiler-sdk-tool": [{
   "metadata": {"pid": 7, "init_time": 1, "fini_time": 9},
@@ -26,15 +25,12 @@ const DOCUMENT: &str = r#"{"rocprofiler-sdk-tool": [{
 }]}"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("results.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| RocprofJson.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn records_are_named_by_tables_that_stand_before_or_behind_them() {
-    assert!(RocprofJson.recognises(&Head::new(DOCUMENT.as_bytes())));
+    assert!(recognises(&IMPORTER, DOCUMENT.as_bytes()));
     let run = read(DOCUMENT, &Options::default()).unwrap();
     assert_eq!(
         run.rows("kernels", &KERNEL_COLUMNS),
@@ -80,10 +76,7 @@ fn a_cut_document_is_refused_with_its_place_and_read_in_part_where_asked() {
         refused.contains("line") && refused.contains("--partial"),
         "{refused}"
     );
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let run = read(cut, &partial).unwrap();
     assert_eq!(run.rows("kernels", &["start_ns"]).len(), 1);
     assert_eq!(run.run.problems.len(), 1);
@@ -105,5 +98,5 @@ fn fields_of_other_types_are_nothing() {
     assert_eq!(run.rows("transfers", &["bytes"]), ["-"]);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "{\"rocprofiler-sdk-tool\": 4}").unwrap();
-    assert!(imported(&RocprofJson, file.path()).is_err());
+    assert!(imported(&IMPORTER, file.path()).is_err());
 }

@@ -1,7 +1,6 @@
-use super::Speedscope;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 const DOCUMENT: &str = r#"{
   "$schema": "https://www.speedscope.app/file-format-schema.json",
@@ -18,15 +17,12 @@ const DOCUMENT: &str = r#"{
 }"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("profile.speedscope.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| Speedscope.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn samples_and_functions_become_rows() {
-    assert!(Speedscope.recognises(&Head::new(DOCUMENT.as_bytes())));
+    assert!(recognises(&IMPORTER, DOCUMENT.as_bytes()));
     let run = read(DOCUMENT, &Options::default()).unwrap();
     let columns = ["time_ns", "thread", "stack", "event", "period"];
     assert_eq!(
@@ -96,10 +92,7 @@ fn cut_and_odd_documents_are_errors_or_read_in_part() {
     let cut = &DOCUMENT[..DOCUMENT.find("\"name\": \"main\", \"startValue\"").unwrap()];
     let refused = read(cut, &Options::default()).err().unwrap().to_string();
     assert!(refused.contains("line 10, column 5"), "{refused}");
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let run = read(cut, &partial).unwrap();
     assert_eq!(run.rows("samples", &["time_ns"]).len(), 4);
     assert!(run.warns("names are not known"));

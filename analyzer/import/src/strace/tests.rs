@@ -1,17 +1,13 @@
-use std::fs;
-
 use super::*;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{self, Imported, of_bytes};
+use crate::{Error, Options};
 
 fn read(text: &str) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("strace.txt");
-    fs::write(&path, text).unwrap();
-    imported(&Strace, &path)
+    of_bytes(&IMPORTER, text, &Options::default())
 }
 
 fn recognises(text: &str) -> bool {
-    Strace.recognises(&Head::new(text.as_bytes()))
+    read_back::recognises(&IMPORTER, text)
 }
 
 const FILE: &str = r#"41 1700000000.000001 mmap(NULL, 8, 0x1) = 0x7f00 <0.000002>

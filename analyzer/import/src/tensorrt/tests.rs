@@ -1,7 +1,6 @@
-use super::TensorRt;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// As written by `printPerformanceProfile` and `exportJSONTrace` of `sampleReporting.cpp`.
 const TIMES: &str = "[
@@ -18,15 +17,12 @@ const SUMS: &str = "[
 ";
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("times.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| TensorRt.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn inferences_become_work_and_those_that_overlap_stand_on_other_streams() {
-    assert!(TensorRt.recognises(&Head::new(TIMES.as_bytes())));
+    assert!(recognises(&IMPORTER, TIMES.as_bytes()));
     let run = read(TIMES, &Options::default()).unwrap();
     assert_eq!(
         run.rows(
@@ -58,7 +54,7 @@ fn older_names_of_copies_are_read() {
 
 #[test]
 fn sums_of_layers_become_counters_and_the_run_has_no_length() {
-    assert!(TensorRt.recognises(&Head::new(SUMS.as_bytes())));
+    assert!(recognises(&IMPORTER, SUMS.as_bytes()));
     let run = read(SUMS, &Options::default()).unwrap();
     assert_eq!(
         run.rows("counters", &["value", "unit", "name"]),
@@ -76,10 +72,7 @@ fn sums_of_layers_become_counters_and_the_run_has_no_length() {
 
 #[test]
 fn cut_and_empty_files_are_refused_or_read_in_part() {
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     for (text, table) in [(TIMES, "kernels"), (SUMS, "counters")] {
         let cut = &text[..text.rfind(", {").unwrap()];
         assert!(read(cut, &Options::default()).is_err());

@@ -1,7 +1,6 @@
-use super::TorchMemory;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 /// A snapshot as Python wrote it: a segment, two blocks in use (one older than the trace), an allocation that is
 /// freed again, and one that failed.
@@ -33,19 +32,16 @@ fn bytes() -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("snapshot.pickle");
-    std::fs::write(&file, bytes).unwrap();
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|into, notes| TorchMemory.import(&file, &options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, bytes, &options)
 }
 
 #[test]
 fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
-    assert!(TorchMemory.recognises(&Head::new(&bytes())));
+    assert!(recognises(&IMPORTER, &bytes()));
     let run = read(&bytes(), false).unwrap();
     assert_eq!(
         run.rows(

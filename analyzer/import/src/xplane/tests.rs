@@ -6,13 +6,12 @@ use std::path::Path;
 
 use prost::Message;
 
-use super::XPlaneFile;
+use super::IMPORTER;
 use super::messages::{
     StatValue, XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata,
 };
-use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Error, Importer, Options};
+use crate::read_back::{Imported, imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// Written by JAX 0.10.2 on a CPU: four steps of a jitted function, each in a `StepTraceAnnotation`, and one
 /// evaluation in a `TraceAnnotation`.
@@ -45,14 +44,11 @@ const LINES: [(&str, usize, usize, usize, i64); 4] = [
 
 fn jax() -> Imported {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(JAX);
-    imported(&XPlaneFile, &file).unwrap()
+    imported(&IMPORTER, &file).unwrap()
 }
 
 fn import_bytes(bytes: &[u8], options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("step.xplane.pb");
-    std::fs::write(&file, bytes).unwrap();
-    read_back(|run, notes| XPlaneFile.import(&file, options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, bytes, options)
 }
 
 fn import(planes: Vec<XPlane>) -> Imported {
@@ -444,10 +440,7 @@ fn cut_files_are_refused_with_the_place_or_read_as_far_as_they_go() {
     };
     let first = space(vec![plane("/host:CPU")]).len();
     let whole = space(vec![plane("/host:CPU"), plane("/host:other")]);
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     for cut in first + 1..whole.len() {
         let error = import_bytes(&whole[..cut], &Options::default())
             .err()
@@ -494,10 +487,7 @@ fn no_byte_of_a_file_ends_the_program() {
         ..XSpace::default()
     }
     .encode_to_vec();
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let mut read = 0;
     for at in 0..bytes.len() {
         let mut wrong = bytes.clone();
@@ -509,7 +499,7 @@ fn no_byte_of_a_file_ends_the_program() {
 
 #[test]
 fn only_profiles_are_recognised() {
-    let recognises = |bytes: &[u8]| XPlaneFile.recognises(&Head::new(bytes));
+    let recognises = |bytes: &[u8]| recognises(&IMPORTER, bytes);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(JAX);
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap())

@@ -10,8 +10,8 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::DataType;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::chrome::Kineto;
-use trueno_import::{Importer, Notes, Options};
+use trueno_import::chrome::IMPORTER;
+use trueno_import::{Import, Notes, Options};
 
 pub struct Imported {
     folder: tempfile::TempDir,
@@ -82,9 +82,14 @@ pub fn import_with(content: impl AsRef<[u8]>, options: Options) -> Result<Import
     let path = folder.path().join("imported.run");
     let mut run = RunWriter::create(&path, RunJson::default()).unwrap();
     let mut notes = Notes::default();
-    let wall_ns = Kineto
-        .import(&file, &options, &mut run, &mut notes, &mut |_| ())
-        .map_err(|error| error.to_string())?;
+    let import = Import {
+        path: &file,
+        options: &options,
+        into: &mut run,
+        notes: &mut notes,
+        progress: &mut |_| (),
+    };
+    let wall_ns = IMPORTER.import(import).map_err(|error| error.to_string())?;
     let json = run.finish(wall_ns).unwrap();
     assert!(!path.join("import.lanes").exists());
     Ok(Imported {

@@ -1,10 +1,9 @@
 use std::fs;
 
 use super::fixture::{Export, FULL, import};
-use crate::importer::Importer;
-use crate::nsys::NsysSqlite;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Options};
+use crate::Error;
+use crate::nsys::IMPORTER;
+use crate::read_back::{Imported, imported_with, partial};
 use proptest::prelude::*;
 
 fn long() -> Export {
@@ -24,14 +23,7 @@ fn import_partial(export: &Export) -> Imported {
         "{refused}"
     );
     assert!(refused.contains("--partial"), "{refused}");
-    let options = Options {
-        partial: true,
-        ..Options::default()
-    };
-    let path = export.path();
-    let import =
-        |run: &mut _, notes: &mut _| NsysSqlite.import(&path, &options, run, notes, &mut |_| {});
-    read_back(import).unwrap()
+    imported_with(&IMPORTER, &export.path(), &partial()).unwrap()
 }
 
 #[test]
