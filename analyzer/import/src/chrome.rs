@@ -362,3 +362,6 @@ fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
     }
     run.values.extend(collector.facts.values);
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,9 @@
 //! Reads tables of a run back, for tests.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int32Type, Int64Type, UInt32Type, UInt64Type};
@@ -58,6 +60,12 @@ pub fn of_bytes(
     imported_with(importer, &file, options)
 }
 
+pub fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    to.write_all(bytes).unwrap();
+    to.finish().unwrap()
+}
+
 /// Options that keep what precedes damage.
 pub fn partial() -> Options {
     Options {
@@ -90,9 +98,7 @@ pub fn of_packed_sql(sql: &str) -> Imported {
     let folder = tempfile::tempdir().unwrap();
     let (file, packed) = (folder.path().join("a.db"), folder.path().join("a.db.gz"));
     execute(&file, sql);
-    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::copy(&mut File::open(&file).unwrap(), &mut to).unwrap();
-    std::fs::write(&packed, to.finish().unwrap()).unwrap();
+    std::fs::write(&packed, gzip(&std::fs::read(&file).unwrap())).unwrap();
     imported(crate::detect(&packed).unwrap(), &packed).unwrap()
 }
 
@@ -154,6 +160,35 @@ impl Imported {
         lines(&segment, columns)
     }
 
+    /// How many records were left out for reasons with this text.
+    pub fn left_out(&self, reason: &str) -> u64 {
+        sum(&self.notes.left_out, reason)
+    }
+
+    pub fn repeated(&self, what: &str) -> u64 {
+        sum(&self.notes.repeated, what)
+    }
+
+    /// All files of the run, by their names in it.
+    pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let run = self.folder.path().join("run");
+        let mut out = Vec::new();
+        let mut folders = vec![run.clone()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(&run).unwrap().to_owned();
+                    out.push((name, std::fs::read(path).unwrap()));
+                }
+            }
+        }
+        out.sort();
+        out
+    }
+
     pub fn warns(&self, word: &str) -> bool {
         self.notes
             .warnings
@@ -162,15 +197,26 @@ impl Imported {
     }
 }
 
+fn sum(counts: &BTreeMap<String, u64>, text: &str) -> u64 {
+    let found = counts.iter().filter(|(reason, _)| reason.contains(text));
+    found.map(|(_, count)| count).sum()
+}
+
 fn lines(segment: &Path, columns: &[&str]) -> Vec<String> {
     let mut lines = Vec::new();
     for batch in FileReader::try_new(File::open(segment).unwrap(), None).unwrap() {
         let batch = batch.unwrap();
         for row in 0..batch.num_rows() {
-            let cells = columns
-                .iter()
-                .map(|name| cell(batch.column_by_name(name).unwrap(), row));
-            lines.push(cells.collect::<Vec<_>>().join(" "));
+            let cell = |name| cell(batch.column_by_name(name).unwrap(), row);
+            let cells: Vec<String> = match columns {
+                ["*"] => batch
+                    .columns()
+                    .iter()
+                    .map(|column| self::cell(column, row))
+                    .collect(),
+                columns => columns.iter().map(|name| cell(name)).collect(),
+            };
+            lines.push(cells.join(" "));
         }
     }
     lines
