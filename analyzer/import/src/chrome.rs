@@ -284,10 +284,10 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
-    let host = collector.take_host()?;
+    let host = collector.host.take()?;
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     launch_flows::link(&mut collector)?;
-    let links = collector.take_links()?;
+    let links = collector.links.take()?;
     let rows = linker::link(&mut collector, &texts, links, origin_ns)?;
     profiler_rows::write(&mut collector, &texts, rows, origin_ns)?;
     flows::link(&mut collector, &texts, swept.flows)?;

@@ -203,8 +203,7 @@ impl Collector<'_> {
         if self.is_of_other_process(lane) {
             return Ok(());
         }
-        let done = self.host.push(record.words());
-        done.map_err(|e| Error::io(self.host.path(), "write it", e))
+        self.host.push(record.words())
     }
 
     fn arguments_of_instant(&mut self, event: &Event) -> Option<u32> {
