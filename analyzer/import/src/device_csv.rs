@@ -31,7 +31,7 @@ use crate::chrome::feed::Feed;
 use crate::importer::{Head, Import, Importer, no_progress};
 use crate::source::{Source, hash_of_all};
 use crate::{Error, Options};
-use columns::{Columns, Table};
+use columns::{Columns, Row, Table};
 pub(crate) use rows::in_blocks;
 
 /// Limit for the lines before a table's header in which a tool describes what it does.
@@ -176,7 +176,8 @@ fn read_table(
             Ok(false) => break,
             Ok(true) => {
                 number += 1;
-                rows.row(&columns, &record, number)?;
+                let (columns, record) = (&columns, &record);
+                rows.row(Row { columns, record }, number)?;
             }
             Err(error) => {
                 let place = format!("row {}", number + 1);
