@@ -17,18 +17,8 @@ use crate::importer::no_progress;
 use crate::{Error, Head, Import, Importer, Notes, Options};
 
 /// Columns of `kernels` that most device formats fill.
-pub const KERNEL_COLUMNS: [&str; 10] = [
-    "name",
-    "device",
-    "stream",
-    "thread",
-    "start_ns",
-    "dur_ns",
-    "grid_x",
-    "block_x",
-    "registers",
-    "smem",
-];
+pub const KERNEL_COLUMNS: &str =
+    "name device stream thread start_ns dur_ns grid_x block_x registers smem";
 
 pub struct Imported {
     folder: tempfile::TempDir,
@@ -76,6 +66,13 @@ pub fn partial() -> Options {
 
 pub fn recognises(importer: &Importer, head: impl AsRef<[u8]>) -> bool {
     (importer.recognises)(&Head::new(head.as_ref()))
+}
+
+/// The name of the format that a file of this content is taken for.
+pub fn detected(bytes: impl AsRef<[u8]>) -> &'static str {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), bytes).unwrap();
+    crate::detect(file.path()).unwrap().name
 }
 
 /// Adds to a database in small pages.
@@ -146,8 +143,8 @@ pub fn read_back(
 }
 
 impl Imported {
-    /// Cells of some columns as text, one string per row; null is `-`.
-    pub fn rows(&self, table: &str, columns: &[&str]) -> Vec<String> {
+    /// Cells of some columns, or of all (`*`), as text, one string per row; null is `-`.
+    pub fn rows(&self, table: &str, columns: &str) -> Vec<String> {
         let segment = self
             .folder
             .path()
@@ -202,19 +199,19 @@ fn sum(counts: &BTreeMap<String, u64>, text: &str) -> u64 {
     found.map(|(_, count)| count).sum()
 }
 
-fn lines(segment: &Path, columns: &[&str]) -> Vec<String> {
+fn lines(segment: &Path, columns: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for batch in FileReader::try_new(File::open(segment).unwrap(), None).unwrap() {
         let batch = batch.unwrap();
         for row in 0..batch.num_rows() {
             let cell = |name| cell(batch.column_by_name(name).unwrap(), row);
             let cells: Vec<String> = match columns {
-                ["*"] => batch
+                "*" => batch
                     .columns()
                     .iter()
-                    .map(|column| self::cell(column, row))
+                    .map(|of| self::cell(of, row))
                     .collect(),
-                columns => columns.iter().map(|name| cell(name)).collect(),
+                columns => columns.split(' ').map(cell).collect(),
             };
             lines.push(cells.join(" "));
         }

@@ -22,18 +22,18 @@ INSERT INTO COPY VALUES (1020, 1090, 2, '9', 4596, 7, 0, 1, 70), (1320, 1330, 2,
 fn work_has_its_call_shape_and_bytes() {
     let run = of_sql(&[TABLES, ROWS].concat());
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         ["dslash 2 9 0 220 70 512 256 - 64"]
     );
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes"]),
+        run.rows("transfers", "direction bytes"),
         ["h2d 4096", "memset 100"]
     );
     assert_eq!(
-        run.rows("calls", &["name"]),
+        run.rows("calls", "name"),
         ["hipMemcpy", "hipLaunchKernel", "hipMemsetAsync"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"; 3]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"; 3]);
 }
 
 #[test]

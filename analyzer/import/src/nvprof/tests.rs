@@ -14,20 +14,18 @@ fn a_database_of_nvprof_has_kernels_copies_calls_and_ranges() {
              INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 31, 400, 900, 7, -559038737, 4), (2, 211, 1000, 1500, 7, -559038737, 5), (3, 999, 1600, 1700, 7, -559038737, 6);
              INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES (1, 2, 300, 1, 2, x'07000000efbeadde00000000', 2, 0), (2, 4, 3100, 1, 2, x'07000000efbeadde00000000', 0, 0);",
     );
-    let columns = [
-        "name", "device", "stream", "start_ns", "dur_ns", "grid_x", "block_x", "smem",
-    ];
+    let columns = "name device stream start_ns dur_ns grid_x block_x smem";
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", columns),
         ["gemm 0 7 1700 1000 8 128 48"]
     );
-    let columns = ["direction", "bytes", "src_kind", "is_async"];
-    assert_eq!(run.rows("transfers", &columns), ["h2d 4096 pageable false"]);
+    let columns = "direction bytes src_kind is_async";
+    assert_eq!(run.rows("transfers", columns), ["h2d 4096 pageable false"]);
     assert_eq!(
-        run.rows("calls", &["name"]),
+        run.rows("calls", "name"),
         ["cudaMemcpy", "cudaLaunchKernel", "cuda runtime call 999"]
     );
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["forward 2800"]);
-    assert_eq!(run.rows("threads", &["os_id"]), ["3735928559"]);
-    assert_eq!(run.rows("edges", &["kind"]), ["launches", "launches"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["forward 2800"]);
+    assert_eq!(run.rows("threads", "os_id"), ["3735928559"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches", "launches"]);
 }

@@ -53,10 +53,7 @@ fn operations_have_their_step_micro_batch_and_peers() {
     assert_eq!(run.run.values["parallel.pipeline"], "1");
     assert_eq!(run.run.values["parallel.data"], "3");
     assert_eq!(
-        run.rows(
-            "kernels",
-            &["id", "brick", "stream", "start_ns", "dur_ns", "name"]
-        ),
+        run.rows("kernels", "id brick stream start_ns dur_ns name"),
         [
             "2 1 2 5000 1000 forward-recv",
             "3 1 0 6000 6000 forward-compute",
@@ -65,14 +62,14 @@ fn operations_have_their_step_micro_batch_and_peers() {
         ]
     );
     assert_eq!(
-        run.rows("bricks", &["iteration", "start_ns", "dur_ns", "kind"]),
+        run.rows("bricks", "iteration start_ns dur_ns kind"),
         ["7 5000 9000 iteration"]
     );
     // The norms' group is the rank itself.
     assert_eq!(
         run.rows(
             "collectives",
-            &["kernel", "operation", "peer", "group_ranks", "communicator"]
+            "kernel operation peer group_ranks communicator"
         ),
         [
             "2 recv 0 [0,1] forward of data 3 tensor 0",
@@ -80,7 +77,7 @@ fn operations_have_their_step_micro_batch_and_peers() {
         ]
     );
     assert_eq!(
-        run.rows("attributes", &["span", "name", "integer"]),
+        run.rows("attributes", "span name integer"),
         [
             "2 sequence 0",
             "3 micro_batch 0",
@@ -93,7 +90,7 @@ fn operations_have_their_step_micro_batch_and_peers() {
     let sender = rank("PP0-DP3-TP0");
     assert!(sender.warns("Megatron") && !run.warns("Megatron"));
     assert_eq!(
-        sender.rows("collectives", &["operation", "peer", "communicator"]),
+        sender.rows("collectives", "operation peer communicator"),
         ["send 1 forward of data 3 tensor 0"]
     );
 }

@@ -45,30 +45,27 @@ fn database(processes: &[(&str, u32)]) -> String {
 fn rows_of_all_tables_become_rows() {
     let run = of_sql(&database(&[("_0001", 7)]));
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         ["gemm 0 0 0 198 100 16 64 32 512"]
     );
     assert_eq!(
-        run.rows("calls", &["name", "correlation"]),
+        run.rows("calls", "name correlation"),
         ["hipLaunchKernel 40"]
     );
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["forward 850"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["forward 850"]);
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes", "device"]),
+        run.rows("transfers", "direction bytes device"),
         ["h2d 4096 0"]
     );
+    assert_eq!(run.rows("allocations", "bytes device"), ["256 0", "-256 0"]);
+    let kernel = run.rows("kernels", "id").concat();
     assert_eq!(
-        run.rows("allocations", &["bytes", "device"]),
-        ["256 0", "-256 0"]
-    );
-    let kernel = run.rows("kernels", &["id"]).concat();
-    assert_eq!(
-        run.rows("counters", &["name", "value", "span"]),
+        run.rows("counters", "name value span"),
         [format!("SQ_WAVES 16 {kernel}")]
     );
-    assert_eq!(run.rows("devices", &["device", "name"]), ["gpu:0 MI300X"]);
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
-    assert_eq!(run.rows("threads", &["name"]), ["main"]);
+    assert_eq!(run.rows("devices", "device name"), ["gpu:0 MI300X"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"]);
+    assert_eq!(run.rows("threads", "name"), ["main"]);
 }
 
 #[test]
@@ -76,15 +73,15 @@ fn stack_ids_link_work_where_correlations_are_none() {
     let stack_ids = "ALTER TABLE rocpd_event_0001 ADD COLUMN stack_id INTEGER;
                      UPDATE rocpd_event_0001 SET stack_id = correlation_id, correlation_id = 0;";
     let run = of_sql(&(database(&[("_0001", 7)]) + stack_ids));
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"]);
 }
 
 #[test]
 fn processes_of_one_file_keep_their_devices_and_correlations_apart() {
     let run = of_sql(&database(&[("_0001", 7), ("_0002", 8)]));
-    assert_eq!(run.rows("kernels", &["device"]), ["0", "1"]);
-    assert_eq!(run.rows("edges", &["kind"]), ["launches", "launches"]);
-    assert_eq!(run.rows("kernels", &["thread"]), ["0", "1"]);
+    assert_eq!(run.rows("kernels", "device"), ["0", "1"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches", "launches"]);
+    assert_eq!(run.rows("kernels", "thread"), ["0", "1"]);
 }
 
 #[test]

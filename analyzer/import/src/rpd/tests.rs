@@ -30,7 +30,7 @@ fn read(more: &str) -> Imported {
 fn work_has_its_call_shape_and_bytes() {
     let run = read("");
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         [
             "gemm 2 0 0 300 100 4 64 - 512",
             "gemm 2 1 0 400 50 4 64 - 0",
@@ -40,10 +40,10 @@ fn work_has_its_call_shape_and_bytes() {
         ]
     );
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes", "device"]),
+        run.rows("transfers", "direction bytes device"),
         ["h2d 4096 2"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"; 5]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"; 5]);
     assert_eq!(
         run.notes.repeated.keys().collect::<Vec<_>>(),
         ["barrier of a queue, which is no work"]
@@ -53,10 +53,10 @@ fn work_has_its_call_shape_and_bytes() {
 #[test]
 fn markers_are_bricks_and_the_profiler_is_not_the_program() {
     let run = read("");
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["aten::mm 110"]);
-    assert_eq!(run.rows("calls", &["name"]).len(), 4);
-    assert_eq!(run.rows("threads", &["name"]).len(), 1);
-    assert_eq!(run.rows("counters", &["name", "value"]), ["gpu0 sclk 1700"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["aten::mm 110"]);
+    assert_eq!(run.rows("calls", "name").len(), 4);
+    assert_eq!(run.rows("threads", "name").len(), 1);
+    assert_eq!(run.rows("counters", "name value"), ["gpu0 sclk 1700"]);
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn counters_and_texts_of_version_3_are_read() {
          INSERT INTO rocpd_counter VALUES (1, 16.0, 2, 15);
          INSERT INTO rocpd_string VALUES (15, 'SQ_WAVES');",
     );
-    assert_eq!(run.rows("bricks", &["name"]), ["forward"]);
-    let kernel = run.rows("kernels", &["id"]).swap_remove(0);
-    let counters = run.rows("counters", &["name", "value", "span"]);
+    assert_eq!(run.rows("bricks", "name"), ["forward"]);
+    let kernel = run.rows("kernels", "id").swap_remove(0);
+    let counters = run.rows("counters", "name value span");
     assert!(
         counters.contains(&format!("SQ_WAVES 16 {kernel}")),
         "{counters:?}"
@@ -80,7 +80,7 @@ fn counters_and_texts_of_version_3_are_read() {
 #[test]
 fn packed_databases_are_unpacked() {
     let run = of_packed_sql(TABLES);
-    assert_eq!(run.rows("kernels", &["name"]).len(), 5);
+    assert_eq!(run.rows("kernels", "name").len(), 5);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Memory events: what an allocator says of all it holds.
 
-use super::import;
 use super::traces::trace;
+use super::import;
 
 fn memory(time: &str, process: u32, arguments: &str) -> String {
     format!(
@@ -9,7 +9,7 @@ fn memory(time: &str, process: u32, arguments: &str) -> String {
     )
 }
 
-const TOTALS: [&str; 5] = ["time_ns", "name", "value", "unit", "source"];
+const TOTALS: &str = "time_ns name value unit source";
 
 #[test]
 fn totals_of_an_allocator_are_measured_counters_of_its_device() {
@@ -34,7 +34,7 @@ fn totals_of_an_allocator_are_measured_counters_of_its_device() {
     ]))
     .unwrap();
     assert_eq!(
-        run.rows("counters", &TOTALS),
+        run.rows("counters", TOTALS),
         [
             "0 gpu0 allocated 1064 bytes measured",
             "0 gpu0 reserved 4096 bytes measured",
@@ -43,7 +43,7 @@ fn totals_of_an_allocator_are_measured_counters_of_its_device() {
             "2000 gpu1 allocated 8 bytes measured",
         ]
     );
-    assert_eq!(run.rows("allocations", &["time_ns"]).len(), 6);
+    assert_eq!(run.rows("allocations", "time_ns").len(), 6);
     assert_eq!(run.left_out("total of the host's memory"), 2);
     assert_eq!(run.left_out("less than its live allocations"), 3);
 }
@@ -56,7 +56,7 @@ fn totals_of_several_processes_are_not_one() {
         memory("1001", 2, arguments),
     ]))
     .unwrap();
-    let names = run.rows("counters", &["name"]);
+    let names = run.rows("counters", "name");
     assert_eq!(names.len(), 2);
     assert!(names[0] != names[1], "{names:?}");
     assert!(
