@@ -73,6 +73,7 @@ use std::path::{Path, PathBuf};
 use trueno_format::schema::{DiagnosticRow, SignatureRow, TableRow};
 
 use crate::Error;
+use crate::doubtful::Memory;
 use crate::importer::{Head, Import, Importer};
 use crate::mended::Mended;
 use crate::source::{Source, hash_of_all};
@@ -200,6 +201,7 @@ fn import_foreign(
     let path = first_of(paths);
     let mut collector = Collector::new(path, import.into, import.notes);
     collector.signatures = std::mem::take(&mut pass.signatures);
+    collector.memory = Memory::new(options);
     match &options.part {
         Some(Part::Rank(label)) => collector.rank = Some(label.clone()),
         Some(Part::ProcessId(id)) => collector.process = Some(*id),

@@ -20,9 +20,10 @@ use std::io::BufReader;
 use trueno_format::schema::{AllocationRow, AnnotationRow, CounterRow};
 
 use crate::Error;
+use crate::doubtful::Memory;
 use crate::importer::{Import, Importer};
 use crate::pickle;
-use snapshot::{Action, Snapshot};
+use snapshot::{Action, Event, Snapshot};
 
 const NO_TIMES: &str = "the snapshot has no times, which PyTorch 2.2 and later record: its events are in their order, one \
                         nanosecond each, and the run has no length";
@@ -54,6 +55,11 @@ fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
 }
 
 fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
+    let (mut allocated, mut reserved) = (Memory::new(import.options), Memory::new(import.options));
+    let is_possible = |event: &Event| {
+        event.action == Action::OutOfMemory || allocated.may_be(event.bytes, import.notes)
+    };
+    snapshot.events.retain(is_possible);
     let mut totals = snapshot.totals_before();
     if snapshot.has_order_only {
         import.problem(NO_TIMES);
@@ -89,13 +95,30 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
         import.notes.read(event.action.name());
         let time_ns = event.time_ns - origin_ns;
         let totals = totals.entry(event.device).or_default();
+        let size = i64::try_from(event.bytes).unwrap_or(i64::MAX);
+        let (memory, change) = match event.action {
+            Action::Allocate => (&mut allocated, size),
+            Action::Free => (&mut allocated, -size),
+            Action::Reserve => (&mut reserved, size),
+            Action::Release => (&mut reserved, -size),
+            Action::OutOfMemory => {
+                let row = AnnotationRow {
+                    kind: instant,
+                    name: import.text("out of memory"),
+                    device: Some(event.device),
+                    time_ns,
+                    arguments: Some(import.text(&format!("{{\"bytes\":{}}}", event.bytes))),
+                    ..AnnotationRow::default()
+                };
+                import.add(&row)?;
+                continue;
+            }
+        };
+        if !memory.holds(Some(event.device), change, import.notes) {
+            continue;
+        }
         let (what, value) = match event.action {
             Action::Allocate | Action::Free => {
-                let size = i64::try_from(event.bytes).unwrap_or(i64::MAX);
-                let change = match event.action {
-                    Action::Free => -size,
-                    _ => size,
-                };
                 let row = AllocationRow {
                     time_ns,
                     device: Some(event.device),
@@ -110,26 +133,9 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
                 totals.allocated = totals.allocated.saturating_add(change);
                 ("allocated", totals.allocated)
             }
-            Action::Reserve | Action::Release => {
-                let size = i64::try_from(event.bytes).unwrap_or(i64::MAX);
-                let change = match event.action {
-                    Action::Release => -size,
-                    _ => size,
-                };
+            _ => {
                 totals.reserved = totals.reserved.saturating_add(change);
                 ("reserved", totals.reserved)
-            }
-            Action::OutOfMemory => {
-                let row = AnnotationRow {
-                    kind: instant,
-                    name: import.text("out of memory"),
-                    device: Some(event.device),
-                    time_ns,
-                    arguments: Some(import.text(&format!("{{\"bytes\":{}}}", event.bytes))),
-                    ..AnnotationRow::default()
-                };
-                import.add(&row)?;
-                continue;
             }
         };
         let row = CounterRow {

@@ -37,6 +37,7 @@ use super::record::{
 };
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
+use crate::doubtful::Memory;
 use crate::signatures::Signatures;
 use crate::sorter::Sorter;
 use crate::{Error, Notes};
@@ -94,6 +95,7 @@ pub(super) struct Collector<'a> {
     has_work: bool,
     pub believable: Believable,
     pub doubts: Doubts,
+    pub memory: Memory,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
     /// Distinct collectives, and the collective of each name (same index as `texts`).
     collectives: HashMap<Collective, u32>,
@@ -152,6 +154,7 @@ impl<'a> Collector<'a> {
             has_work: false,
             believable: Believable::new(&folder),
             doubts: Doubts::default(),
+            memory: Memory::default(),
             numbers: HashMap::new(),
             collectives: HashMap::new(),
             collective_facts: Vec::new(),

@@ -12,6 +12,7 @@ use super::event::Event;
 use super::scanner::Value;
 
 pub(crate) use super::collector::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
+use crate::doubtful::Memory;
 use crate::source::Source;
 use crate::{Error, Import, Notes, Options};
 
@@ -96,6 +97,7 @@ impl<'a> Feed<'a> {
         let Import { path, options, .. } = import;
         let mut collector = Collector::new(path, import.into, import.notes);
         collector.believable.turn_off(options);
+        collector.memory = Memory::new(options);
         collector.is_survey = false;
         collector.maker = Some(maker);
         Self {

@@ -12,6 +12,7 @@ use super::threads::Threads;
 use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::Launches;
 use crate::cuda::streams::{Stream, Streams};
+use crate::doubtful::Memory;
 use crate::signatures::{Lists, Signatures};
 use crate::{Error, Import, Notes, Options};
 
@@ -37,6 +38,7 @@ pub struct Context<'a> {
     pub kernel_processes: BTreeSet<u32>,
     /// Devices by process and context, as stated by device work.
     pub devices: HashMap<(u32, i64), u32>,
+    pub memory: Memory,
     last_id: u64,
 }
 
@@ -62,6 +64,7 @@ impl<'a> Context<'a> {
             signatures: Signatures::default(),
             kernel_processes: BTreeSet::new(),
             devices: HashMap::new(),
+            memory: Memory::new(import.options),
             last_id: 0,
         }
     }

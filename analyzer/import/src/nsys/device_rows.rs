@@ -257,6 +257,9 @@ impl Device {
         let kind = self.memory_kind(record.int(8, context.notes));
         let is_of_host = kind.is_some_and(MemoryKind::is_of_host);
         let device = place.device.filter(|_| !is_of_host);
+        if !context.memory.holds(device, sign * bytes, context.notes) {
+            return Ok(());
+        }
         let tag = match record.text(11) {
             Some(name) if !name.is_empty() => Some(context.text(name)),
             _ => kind.map(|kind| context.text(kind.name())),

@@ -152,6 +152,29 @@ fn events_without_times_keep_their_order_and_give_the_peak() {
 }
 
 #[test]
+fn sizes_that_no_address_space_has_are_set_aside() {
+    let event = |action: &str, size: i64| serde_json::json!({"action": action, "addr": 1, "size": size, "time_us": 5});
+    let events = [
+        event("free_completed", i64::MAX),
+        event("segment_alloc", i64::MAX),
+        event("alloc", 512),
+    ];
+    let segment = serde_json::json!({"device": 0, "total_size": 4096, "allocated_size": 512});
+    let snapshot = serde_json::json!({"segments": [segment], "device_traces": [events]});
+    let run = read(&pickled(&snapshot), false).unwrap();
+    assert_eq!(run.rows("allocations", "bytes"), ["512"]);
+    assert_eq!(
+        run.rows("counters", "name value"),
+        [
+            "gpu0 allocated 0",
+            "gpu0 reserved 4096",
+            "gpu0 allocated 512"
+        ]
+    );
+    assert_eq!(run.left_out("64 PiB"), 2);
+}
+
+#[test]
 fn memory_belongs_to_the_operator_and_not_to_the_allocator_below_it() {
     let stack = |names: &[&str]| {
         let frame = |name: &&str| serde_json::json!({"filename": "??", "line": 0, "name": name});

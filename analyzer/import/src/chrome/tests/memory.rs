@@ -1,7 +1,8 @@
 //! Memory events: what an allocator says of all it holds.
 
 use super::traces::trace;
-use super::import;
+use super::{import, import_with};
+use crate::Options;
 
 fn memory(time: &str, process: u32, arguments: &str) -> String {
     format!(
@@ -63,4 +64,31 @@ fn totals_of_several_processes_are_not_one() {
         names.iter().all(|name| name.ends_with("/ gpu0 allocated")),
         "{names:?}"
     );
+}
+
+#[test]
+fn sizes_that_no_address_space_has_are_set_aside() {
+    let on = |bytes: i64| format!("\"Bytes\": {bytes}, \"Device Id\": 0");
+    let huge = i64::MAX;
+    let events = [
+        memory("1000", 1, &on(huge)),
+        memory("1001", 1, &on(512)),
+        memory("1002", 1, &on(-huge)),
+        memory("1003", 1, &on(1 << 56)),
+        memory(
+            "1004",
+            1,
+            &format!("{}, \"Total Allocated\": {huge}", on(64)),
+        ),
+    ];
+    let run = import(trace(&events)).unwrap();
+    assert_eq!(run.rows("allocations", "bytes"), ["512", "64"]);
+    assert_eq!(run.left_out("64 PiB"), 4);
+    assert!(run.warns("--keep-doubtful keeps them"));
+    let options = Options {
+        keep_doubtful: true,
+        ..Options::default()
+    };
+    let all = import_with(trace(&events), options).unwrap();
+    assert_eq!(all.rows("allocations", "bytes").len(), 5);
 }

@@ -64,7 +64,8 @@ fn memory_is_taken_and_given_back_where_it_lies() {
          INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES
              (110, 83886080, 1, 1, 4096, 0, 512, 2, 0, NULL, 7), (130, 83886080, 1, 1, 4096, 0, 512, 2, 1, NULL, 0),
              (140, 83886080, 1, 1, 8192, 0, 64, 1, 0, 'table', 0), (150, 83886080, 1, 1, 1, 0, 5, 2, 9, NULL, 0),
-             (160, 83886080, 1, 1, 1, 0, -5, 2, 0, NULL, 0)",
+             (160, 83886080, 1, 1, 1, 0, -5, 2, 0, NULL, 0),
+             (170, 83886080, 1, 1, 1, 0, 9223372036854775807, 2, 0, NULL, 0)",
     )
     .import()
     .unwrap();
@@ -76,6 +77,7 @@ fn memory_is_taken_and_given_back_where_it_lies() {
             "40 - - 64 table 8192"
         ]
     );
+    assert_eq!(run.left_out("64 PiB"), 1);
     let table = "CUDA_GPU_MEMORY_USAGE_EVENTS";
     assert_eq!(
         run.notes.left_out[&format!("{table}: neither an allocation nor a release")],
