@@ -42,7 +42,7 @@ fn read(bytes: &[u8], partial: bool) -> Result<Imported, Error> {
 
 #[test]
 fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
-    assert!(recognises(&IMPORTER, &bytes()));
+    assert!(recognises(&IMPORTER, bytes()));
     let run = read(&bytes(), false).unwrap();
     assert_eq!(
         run.rows("allocations", "time_ns device bytes address tag"),
