@@ -14,8 +14,8 @@ mod timeline;
 
 use std::path::Path;
 
-use crate::importer::{Head, Import, Importer, no_progress};
-use crate::source::Source;
+use crate::importer::{Head, Import, Importer};
+use crate::source::{Source, no_progress};
 use crate::{Error, Options};
 
 fn is_timeline(head: &Head<'_>) -> bool {

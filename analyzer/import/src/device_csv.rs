@@ -28,8 +28,8 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::chrome::feed::Feed;
-use crate::importer::{Head, Import, Importer, no_progress};
-use crate::source::{Source, hash_of_all};
+use crate::importer::{Head, Import, Importer};
+use crate::source::{Source, hash_of_all, no_progress};
 use crate::{Error, Options};
 use columns::{Columns, Row, Table};
 pub(crate) use rows::in_blocks;

@@ -7,7 +7,7 @@ use std::path::Path;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CounterRow, TableId, TableRow};
 
-use crate::source::Source;
+use crate::source::{Source, no_progress};
 use crate::{Error, Notes, Options};
 
 /// How files of one format are recognised and read.
@@ -38,12 +38,6 @@ pub struct Import<'i> {
     pub notes: &'i mut Notes,
     /// Called with the number of bytes read so far.
     pub progress: &'i mut dyn FnMut(u64),
-}
-
-/// For what reports no progress.
-pub(crate) fn no_progress() -> &'static mut dyn FnMut(u64) {
-    // A closure without captures takes no memory, so nothing leaks.
-    Box::leak(Box::new(|_| ()))
 }
 
 impl<'i> Import<'i> {

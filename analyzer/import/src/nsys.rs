@@ -47,8 +47,8 @@ use std::io::{Read, Write};
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use crate::importer::{Import, Importer, no_progress};
-use crate::source::Source as Packed;
+use crate::importer::{Import, Importer};
+use crate::source::{Source as Packed, no_progress};
 use crate::{Error, Notes, Part};
 use context::Context;
 use doubtful::Doubtful;
@@ -67,13 +67,7 @@ pub const IMPORTER: Importer = Importer {
     read,
 };
 
-fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
-    if let Some(unpacked) = unpack(&mut import)? {
-        // The first bytes of a packed database name no tables, which say whose it is.
-        let importer = crate::detect(&unpacked);
-        let done = importer.and_then(|importer| importer.import(import.of(&unpacked)));
-        return done.map_err(|error| error.of_file(import.path));
-    }
+fn read(import: Import<'_>) -> Result<Option<i64>, Error> {
     let said = import.notes.warnings.len();
     let mut database = Database::open(import.path, import.notes)?;
     database.check(import.options, import.notes)?;

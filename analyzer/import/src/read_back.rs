@@ -13,7 +13,7 @@ use arrow_schema::DataType;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
 
-use crate::importer::no_progress;
+use crate::source::no_progress;
 use crate::{Error, Head, Import, Importer, Notes, Options};
 
 /// Columns of `kernels` that most device formats fill.

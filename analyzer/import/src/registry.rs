@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 
-use crate::importer::{Head, Importer, SQLITE_MAGIC, no_progress};
-use crate::source::Source;
+use crate::importer::{Head, Import, Importer, SQLITE_MAGIC};
+use crate::source::{Source, no_progress};
 use crate::sqlite_rows::table_names;
 use crate::{
     Error, Options, ascend_db, axonml, brick_profiler, cgp, chrome, device_csv, firefox,
@@ -34,7 +34,7 @@ pub const IMPORTERS: [&Importer; 27] = [
     &ascend_db::IMPORTER,
     &hipprof::IMPORTER,
     &nvprof::IMPORTER,
-    &nsys::IMPORTER,
+    &DATABASE,
     &ncu::IMPORTER,
     &device_csv::IMPORTER,
     &renacer::IMPORTER,
@@ -43,6 +43,19 @@ pub const IMPORTERS: [&Importer; 27] = [
     &xplane::IMPORTER,
     &perfetto::IMPORTER,
 ];
+
+/// The first bytes of a packed database name no tables, which say whose it is: it is detected once more, unpacked.
+const DATABASE: Importer = Importer {
+    read: |mut import: Import<'_>| {
+        let Some(unpacked) = nsys::unpack(&mut import)? else {
+            return nsys::IMPORTER.import(import);
+        };
+        let importer = detect(&unpacked);
+        let done = importer.and_then(|importer| importer.import(import.of(&unpacked)));
+        done.map_err(|error| error.of_file(import.path))
+    },
+    ..nsys::IMPORTER
+};
 
 pub fn importer(name: &str) -> Option<&'static Importer> {
     IMPORTERS.into_iter().find(|importer| importer.name == name)

@@ -11,9 +11,9 @@ use std::path::Path;
 use serde::de::DeserializeSeed;
 
 use crate::chrome::feed::Feed;
-use crate::importer::{Head, Import, Importer, no_progress};
+use crate::importer::{Head, Import, Importer};
 use crate::json::Object;
-use crate::source::Source;
+use crate::source::{Source, no_progress};
 use crate::{Error, Options};
 use document::{Document, Facts, Parts, Records};
 

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use super::name::{arguments, base};
 use super::number::{Number, number, unit};
-use crate::importer::no_progress;
-use crate::source::Source;
+use crate::source::{Source, no_progress};
 use crate::{Error, Notes, Options};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
