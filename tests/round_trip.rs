@@ -13,8 +13,8 @@ use trueno_export::exporter;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{Column, ColumnType, TABLES};
-use trueno_import::chrome::Kineto;
-use trueno_import::{Importer, Notes, Options};
+use trueno_import::chrome::IMPORTER;
+use trueno_import::{Import, Notes, Options};
 
 use crate::harness::Dir;
 
@@ -222,7 +222,14 @@ proptest! {
         std::fs::write(&file, &trace).unwrap();
         let mut run = RunWriter::create(&after, RunJson::default()).unwrap();
         let mut notes = Notes::default();
-        let wall_ns = Kineto.import(&file, &Options::default(), &mut run, &mut notes, &mut |_| ()).unwrap();
+        let import = Import {
+            path: &file,
+            options: &Options::default(),
+            into: &mut run,
+            notes: &mut notes,
+            progress: &mut |_| (),
+        };
+        let wall_ns = IMPORTER.import(import).unwrap();
         run.finish(wall_ns).unwrap();
         prop_assert!(notes.left_out.is_empty(), "{:?}", notes.left_out);
         prop_assert_eq!(wall_ns, Some(1_000));

@@ -732,14 +732,14 @@ const SUMMARY_FORMATS: [&str; 2] = ["text", "json"];
 fn summary_formats() -> PossibleValuesParser {
     let forms = SUMMARY_FORMATS.into_iter().map(PossibleValue::new);
     let old = trueno_import::IMPORTERS.into_iter();
-    let old = old.map(|format| PossibleValue::new(format.name()).hide(true));
+    let old = old.map(|format| PossibleValue::new(format.name).hide(true));
     PossibleValuesParser::new(forms.chain(old))
 }
 
 /// Formats of files to import.
 fn import_formats() -> PossibleValuesParser {
     let formats = trueno_import::IMPORTERS.into_iter();
-    let values = formats.map(|format| PossibleValue::new(format.name()).help(format.description()));
+    let values = formats.map(|format| PossibleValue::new(format.name).help(format.description));
     PossibleValuesParser::new(values)
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::{Notes, Options, detect};
+use trueno_import::{Import, Notes, Options, detect};
 
 fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::error::Error>> {
     let mut into = RunWriter::create(run, RunJson::default())?;
@@ -14,8 +14,13 @@ fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::
         partial,
         ..Options::default()
     };
-    let importer = detect(file)?;
-    let wall_ns = importer.import(file, &options, &mut into, &mut notes, &mut |_| ())?;
+    let wall_ns = detect(file)?.import(Import {
+        path: file,
+        options: &options,
+        into: &mut into,
+        notes: &mut notes,
+        progress: &mut |_| (),
+    })?;
     into.finish(wall_ns)?;
     Ok(notes)
 }

@@ -14,13 +14,9 @@ mod timeline;
 
 use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
-
-pub struct Axonml;
+use crate::importer::{Head, Import, Importer};
+use crate::source::{Source, no_progress};
+use crate::{Error, Options};
 
 fn is_timeline(head: &Head<'_>) -> bool {
     let event = head.behind(&["[", "{", "\"name\"", ":"]);
@@ -35,63 +31,34 @@ fn is_report(head: &Head<'_>) -> bool {
     members.is_some_and(|members| members.contains("\"total_duration_secs\""))
 }
 
-impl Importer for Axonml {
-    fn name(&self) -> &'static str {
-        "axonml"
-    }
+pub const IMPORTER: Importer = Importer {
+    name: "axonml",
+    description: "JSON of axonml-profile: a timeline, or a report",
+    recognises: |head| is_timeline(head) || is_report(head),
+    read,
+};
 
-    fn description(&self) -> &'static str {
-        "JSON of axonml-profile: a timeline, or a report"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        is_timeline(head) || is_report(head)
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let first = first_byte(path, options)?;
-        let mut source = Source::open(path, options, progress)?;
-        let wall_ns = match first {
-            Some(b'[') => {
-                let wall_ns = timeline::read(path, &mut source, options.partial, into, notes)?;
-                Some(wall_ns)
-            }
-            Some(b'{') => report::read(path, &mut source, into, notes)?,
-            _ => {
-                return Err(Error::Format {
-                    path: path.to_owned(),
-                    problem: "expected JSON of axonml-profile: an array of events, or a report"
-                        .to_owned(),
-                });
-            }
-        };
-        source.end(notes);
-        Ok(wall_ns)
+fn read(import: Import<'_>) -> Result<Option<i64>, Error> {
+    match first_byte(import.path, import.options)? {
+        Some(b'[') => timeline::read(import).map(Some),
+        Some(b'{') => report::read(import),
+        _ => {
+            Err(import.refused("expected JSON of axonml-profile: an array of events, or a report"))
+        }
     }
 }
 
 fn first_byte(path: &Path, options: &Options) -> Result<Option<u8>, Error> {
-    let mut nothing = |_| ();
-    let mut source = Source::open(path, options, &mut nothing)?;
+    let mut source = Source::open(path, options, no_progress())?;
     let mut bytes = std::io::Read::bytes(std::io::BufReader::new(&mut source));
     let first = bytes.find(|byte| !matches!(byte, Ok(byte) if byte.is_ascii_whitespace()));
     let first = first.transpose();
-    first.map_err(|error| source.refusal(path, "its beginning", error))
+    first.map_err(|error| source.refusal("its beginning", error))
 }
 
-fn damaged(path: &Path, error: &serde_json::Error) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: format!("line {}", error.line()),
-        problem: format!("expected JSON of axonml-profile: {error}; export it again"),
-    }
+fn damaged(import: &Import<'_>, error: &serde_json::Error) -> Error {
+    let problem = format!("expected JSON of axonml-profile: {error}; export it again");
+    import.damaged(format!("line {}", error.line()), problem)
 }
 
 #[cfg(test)]

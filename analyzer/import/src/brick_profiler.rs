@@ -10,17 +10,9 @@
 mod document;
 mod sums;
 
-use std::io::Read;
-use std::path::Path;
-
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer};
-use crate::mended;
-use crate::{Error, Notes, Options};
+use crate::importer::{Head, Import, Importer};
+use crate::{Error, mended};
 use document::Document;
-
-pub struct BrickProfiler;
 
 const HEADS: [(&[&str], &[&str]); 4] = [
     (
@@ -38,41 +30,30 @@ const HEADS: [(&[&str], &[&str]); 4] = [
     (&["{", "\"tile_profiling_enabled\"", ":"], &["\"tiles\""]),
 ];
 
-impl Importer for BrickProfiler {
-    fn name(&self) -> &'static str {
-        "brick-profiler"
-    }
+pub const IMPORTER: Importer = Importer {
+    name: "brick-profiler",
+    description: "JSON of BrickProfiler (aprender-compute, trueno-brick-profiler): sums",
+    recognises,
+    read,
+};
 
-    fn description(&self) -> &'static str {
-        "JSON of BrickProfiler (aprender-compute, trueno-brick-profiler): sums"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    HEADS.iter().any(|(tokens, keys)| {
+        let rest = head.behind(tokens);
+        rest.is_some_and(|rest| keys.iter().all(|key| rest.contains(key)))
+    })
+}
 
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        HEADS.iter().any(|(tokens, keys)| {
-            let rest = head.behind(tokens);
-            rest.is_some_and(|rest| keys.iter().all(|key| rest.contains(key)))
-        })
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
-        let format = mended::Document {
-            expected: "JSON of BrickProfiler",
-            remedy: "write it again",
-            units: "bricks or tiles",
-            count: |of: &Document| of.bricks.len() + of.tiles.len(),
-        };
-        let document = format.read((path, options), into, notes, progress, read)?;
-        sums::add(document, into, notes)?;
-        Ok(None)
-    }
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let format = mended::Document {
+        expected: "JSON of BrickProfiler",
+        remedy: "write it again",
+        units: "bricks or tiles",
+        count: |of: &Document| of.bricks.len() + of.tiles.len(),
+    };
+    let document = format.read(&mut import, |document, from| document.read(from))?;
+    sums::add(document, import)?;
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -5,19 +5,10 @@
 
 mod profile;
 
-use std::io::Read;
-use std::path::Path;
-
-use trueno_format::run_writer::RunWriter;
-
-use crate::aggregates::Aggregates;
-use crate::importer::{Head, Importer};
-use crate::mended;
+use crate::importer::{Head, Import, Importer};
 use crate::strace::instants::{Instants, MAX_TEXT_BYTES, cut};
-use crate::{Error, Notes, Options};
+use crate::{Error, mended};
 use profile::{Kernel, Profile, Value};
-
-pub struct Cgp;
 
 const SUMS_ONLY: &str = "made from one profile of aprender-cgp: one value per metric, of one kernel or program; when things ran, and how \
                          often, is not in it (hint: import its source, a file of ncu or nsys)";
@@ -86,80 +77,62 @@ const UNITS: [(&str, &str); 9] = [
     ("gflops", "GFLOP/s"),
 ];
 
-impl Importer for Cgp {
-    fn name(&self) -> &'static str {
-        "cgp"
-    }
+pub const IMPORTER: Importer = Importer {
+    name: "cgp",
+    description: "JSON of aprender-cgp: one profile (FullProfile)",
+    recognises,
+    read,
+};
 
-    fn description(&self) -> &'static str {
-        "JSON of aprender-cgp: one profile (FullProfile)"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let members = head.behind(&["{", "\"version\"", ":"]);
-        members.is_some_and(|members| {
-            let keys = ["\"timestamp\"", "\"timing\"", "\"wall_clock_time_us\""];
-            keys.iter().all(|key| members.contains(key))
-        })
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let read = |profile: &mut Profile, from: &mut dyn Read| profile.read(from);
-        let format = mended::Document {
-            expected: "a profile of aprender-cgp",
-            remedy: "write it again",
-            units: "groups",
-            count: |of: &Profile| of.groups.len(),
-        };
-        let profile = format.read((path, options), into, notes, progress, read)?;
-        let mut rows = Aggregates {
-            into,
-            notes,
-            time_ns: 0,
-        };
-        if !matches!(profile.version.split('.').next(), Some("2")) {
-            let problem = format!(
-                "expected version 2 of aprender-cgp's profiles, found {:?}; write it with aprender-cgp 0.72",
-                cut(&profile.version)
-            );
-            let path = path.to_owned();
-            return Err(Error::Format { path, problem });
-        }
-        add(&profile, &mut rows)?;
-        Ok(None)
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let members = head.behind(&["{", "\"version\"", ":"]);
+    members.is_some_and(|members| {
+        let keys = ["\"timestamp\"", "\"timing\"", "\"wall_clock_time_us\""];
+        keys.iter().all(|key| members.contains(key))
+    })
 }
 
-fn add(profile: &Profile, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let format = mended::Document {
+        expected: "a profile of aprender-cgp",
+        remedy: "write it again",
+        units: "groups",
+        count: |of: &Profile| of.groups.len(),
+    };
+    let profile = format.read(&mut import, |profile, from| profile.read(from))?;
+    if !matches!(profile.version.split('.').next(), Some("2")) {
+        return Err(import.refused(format!(
+            "expected version 2 of aprender-cgp's profiles, found {:?}; write it with aprender-cgp 0.72",
+            cut(&profile.version)
+        )));
+    }
+    add(&profile, &mut import)?;
+    Ok(None)
+}
+
+fn add(profile: &Profile, import: &mut Import<'_>) -> Result<(), Error> {
     if let Some(timestamp) = &profile.timestamp {
-        let values = &mut rows.into.run().values;
+        let values = &mut import.into.run().values;
         values.insert("cgp.timestamp".to_owned(), cut(timestamp).to_owned());
     }
     if let Some(kernel) = &profile.kernel {
-        describe(kernel, rows)?;
+        describe(kernel, import)?;
     }
     let kernel = profile.kernel.as_ref().map(|kernel| kernel.name.as_str());
     for (group, value) in &profile.groups {
-        metric(kernel, group, value, 0, rows)?;
+        metric(kernel, group, value, 0, import)?;
     }
     let has = |name| {
         let mut groups = profile.groups.iter();
         groups.any(|(group, value)| group == name && matches!(value, Value::Group(_)))
     };
     if has("system_health") || has("vram") {
-        rows.warn("system_health and vram were read once, when the kernel had ended");
+        import.problem("system_health and vram were read once, when the kernel had ended");
     }
     if has("throughput") {
-        rows.warn("tflops and gflops are of 2·n³ FLOPs, whatever the kernel is");
+        import.problem("tflops and gflops are of 2·n³ FLOPs, whatever the kernel is");
     }
-    rows.warn(SUMS_ONLY);
+    import.problem(SUMS_ONLY);
     Ok(())
 }
 
@@ -175,38 +148,46 @@ fn metric(
     name: &str,
     value: &Value,
     depth: usize,
-    rows: &mut Aggregates<'_>,
+    import: &mut Import<'_>,
 ) -> Result<(), Error> {
     if matches!(value, Value::Nothing) {
         return Ok(());
     }
     if let Some(reason) = reason(name) {
-        rows.notes.leave_out(&format!("{name}: {reason}"));
+        import.notes.leave_out(&format!("{name}: {reason}"));
         return Ok(());
     }
     match value {
         Value::Group(_) if depth == MAX_DEPTH || name.len() > MAX_NAME_BYTES => {
-            rows.notes
+            import
+                .notes
                 .leave_out("group that is not part of cgp's format");
         }
         Value::Group(members) => {
             for (member, value) in members {
-                metric(kernel, &format!("{name} {member}"), value, depth + 1, rows)?;
+                metric(
+                    kernel,
+                    &format!("{name} {member}"),
+                    value,
+                    depth + 1,
+                    import,
+                )?;
             }
         }
         Value::Number(0.0) => {
-            rows.notes
+            import
+                .notes
                 .skip("0, which cgp writes for what it did not measure");
         }
         Value::Number(value) => {
-            rows.notes.read("metric");
+            import.notes.read("metric");
             let is_computed = COMPUTED.contains(&name);
             let source = if is_computed { "computed" } else { "measured" };
             let mut times = TIMES.iter();
             let time = times.find_map(|(end, ns)| Some((name.strip_suffix(end)?, value * ns)));
             let (name, value, unit) = match time {
                 Some((_, ns)) if !ns.is_finite() => {
-                    rows.notes.leave_out("time that is too long");
+                    import.notes.leave_out("time that is too long");
                     return Ok(());
                 }
                 Some((name, ns)) => (name, ns, "ns"),
@@ -217,22 +198,23 @@ fn metric(
             };
             let kernel = kernel.map_or(String::new(), |of| format!("{}, ", cut(of)));
             let name = format!("cgp: {kernel}{}", cut(name));
-            rows.add(&name, value, unit, source)?;
+            import.sum(0, &name, value, (unit, source))?;
         }
-        Value::Nothing | Value::Other => rows.notes.leave_out("metric that is not a number"),
+        Value::Nothing | Value::Other => import.notes.leave_out("metric that is not a number"),
     }
     Ok(())
 }
 
 /// Writes the kernel as an instant of the whole program: the file does not say when it ran.
-fn describe(kernel: &Kernel, rows: &mut Aggregates<'_>) -> Result<(), Error> {
-    let Aggregates { into, notes, .. } = rows;
+fn describe(kernel: &Kernel, import: &mut Import<'_>) -> Result<(), Error> {
     let arguments = serde_json::to_string(kernel).unwrap_or_default();
     if arguments.len() > MAX_TEXT_BYTES {
-        notes.leave_out("kernel whose description is longer than 64 KiB");
+        import
+            .notes
+            .leave_out("kernel whose description is longer than 64 KiB");
         return Ok(());
     }
-    Instants::default().add_json((None, 0), cut(&kernel.name), &arguments, into, notes)
+    Instants::default().add_json((None, 0), cut(&kernel.name), &arguments, import)
 }
 
 #[cfg(test)]

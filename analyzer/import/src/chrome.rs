@@ -70,14 +70,13 @@ mod unused_arguments;
 
 use std::path::{Path, PathBuf};
 
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{DiagnosticRow, SignatureRow, TableRow};
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::importer::{Head, Importer};
+use crate::Error;
+use crate::doubtful::Memory;
+use crate::importer::{Head, Import, Importer};
 use crate::mended::Mended;
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::source::{Source, hash_of_all};
 use collector::Collector;
 use decimal::EPOCH_NS;
 use document::{Failure, Shape};
@@ -94,34 +93,22 @@ pub use merged::ranks_of;
 
 /// Chrome trace events as written by Kineto and many others, compressed or not. With [`Options::partial`], what
 /// precedes the damage in a damaged file is kept.
-pub struct Kineto;
+pub const IMPORTER: Importer = Importer {
+    name: "kineto",
+    description: "Chrome trace events: the PyTorch profiler and many others",
+    recognises,
+    read,
+};
 
-impl Importer for Kineto {
-    fn name(&self) -> &'static str {
-        "kineto"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let text = head.text();
+    // Renacer's JSON says what it is, and strace puts process ids in brackets.
+    let is_object = text.starts_with('{') && !text.contains("\"renacer-json");
+    is_object || (text.starts_with('[') && !text.starts_with("[pid "))
+}
 
-    fn description(&self) -> &'static str {
-        "Chrome trace events: the PyTorch profiler and many others"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let text = head.text();
-        // Renacer's JSON says what it is, and strace puts process ids in brackets.
-        let is_object = text.starts_with('{') && !text.contains("\"renacer-json");
-        is_object || (text.starts_with('[') && !text.starts_with("[pid "))
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        import_parts(&[path], options, into, notes, progress)
-    }
+fn read(import: Import<'_>) -> Result<Option<i64>, Error> {
+    import_parts(&[import.path], import)
 }
 
 /// Reads several traces of one process into one run: a profiler that is stopped and started again writes a file
@@ -129,14 +116,8 @@ impl Importer for Kineto {
 ///
 /// # Errors
 /// As [`Importer::import`], and if the files count their times from different moments.
-pub fn import_parts(
-    paths: &[&Path],
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    let before = notes.clone();
+pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let before = import.notes.clone();
     let mut pass = Pass {
         texts: Texts::AsTheyStand,
         layout: None,
@@ -144,7 +125,7 @@ pub fn import_parts(
     };
     let mut first = None;
     let read = loop {
-        match import_foreign(paths, &mut pass, options, into, notes, progress) {
+        match import_foreign(paths, &mut pass, &mut import) {
             Ok(Read::Unescaped(error)) if first.is_none() => {
                 pass.texts = Texts::Mended;
                 first = Some(error);
@@ -157,31 +138,33 @@ pub fn import_parts(
             other => break other?,
         }
         // Rows of signatures are written while the file is read, and each once.
-        let signatures = notes.kept.get(SignatureRow::TABLE.schema().name).copied();
-        *notes = before.clone();
-        if let Some(count) = signatures {
-            notes.kept.insert(SignatureRow::TABLE.schema().name, count);
-        }
+        let table = SignatureRow::TABLE.schema().name;
+        let signatures = import.notes.kept.get(table).copied();
+        *import.notes = before.clone();
+        import
+            .notes
+            .kept
+            .extend(signatures.map(|count| (table, count)));
     };
     match (read, paths) {
         (Read::Run(wall_ns), _) => Ok(wall_ns),
         (Read::Unescaped(error), _) => Err(error),
-        (Read::Layout(_), _) => Err(Error::Format {
-            path: paths
-                .first()
-                .map_or_else(PathBuf::new, |path| path.to_path_buf()),
-            problem: "which of its lanes are devices is still unclear after a second reading"
-                .to_owned(),
-        }),
+        (Read::Layout(_), _) => Err(Error::format(
+            first_of(paths),
+            "which of its lanes are devices is still unclear after a second reading",
+        )),
         (Read::Export(path, mark), [_]) => {
-            *notes = before;
-            reimport::import(&path, options, &mark, into, notes, progress)
+            *import.notes = before;
+            reimport::import(&mark, import.of(&path))
         }
-        (Read::Export(path, _), _) => Err(Error::Format {
-            path,
-            problem: "is an export of a run; give it alone".to_owned(),
-        }),
+        (Read::Export(path, _), _) => {
+            Err(Error::format(&path, "is an export of a run; give it alone"))
+        }
     }
+}
+
+fn first_of<'p>(paths: &[&'p Path]) -> &'p Path {
+    paths.first().copied().unwrap_or(Path::new(""))
 }
 
 enum Read {
@@ -211,15 +194,14 @@ enum Texts {
 fn import_foreign(
     paths: &[&Path],
     pass: &mut Pass,
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
+    import: &mut Import<'_>,
 ) -> Result<Read, Error> {
+    let options = import.options;
     let texts = pass.texts;
-    let path = paths.first().copied().unwrap_or(Path::new(""));
-    let mut collector = Collector::new(path, into, notes);
+    let path = first_of(paths);
+    let mut collector = Collector::new(path, import.into, import.notes);
     collector.signatures = std::mem::take(&mut pass.signatures);
+    collector.memory = Memory::new(options);
     match &options.part {
         Some(Part::Rank(label)) => collector.rank = Some(label.clone()),
         Some(Part::ProcessId(id)) => collector.process = Some(*id),
@@ -232,7 +214,7 @@ fn import_foreign(
         let mut bytes = 0;
         let mut progress = |read| {
             bytes = read;
-            progress(bytes_before + read);
+            (import.progress)(bytes_before + read);
         };
         let source = Source::open(path, options, &mut progress)?;
         let packing = source.packing();
@@ -252,7 +234,7 @@ fn import_foreign(
                     return Ok(Read::Unescaped(shape.refusal(path, stop, packing)));
                 }
                 let text = shape.stopped(path, stop, packing, options)?;
-                collector.notes.cut_short(collector.into, text);
+                collector.notes.problem(collector.into, text);
             }
         }
         if let Some(mark) = collector.mark.take() {
@@ -268,7 +250,7 @@ fn import_foreign(
         } else if base != base_ns {
             return Err(other_origin(path));
         }
-        hashes.push(document::end(scanner, &shape, path, collector.notes)?);
+        hashes.push(document::end(scanner, &shape, collector.notes)?);
         bytes_before += bytes;
     }
     collector.facts.base_ns = base_ns;
@@ -289,26 +271,14 @@ fn import_foreign(
         }
         collector.layout = layout;
     }
-    write(collector, hash_of(&hashes)).map(Read::Run)
+    write(collector, hash_of_all(&hashes)).map(Read::Run)
 }
 
 fn other_origin(path: &Path) -> Error {
-    Error::Format {
-        path: path.to_owned(),
-        problem: "its baseTimeNanoseconds is not that of the file before, so both cannot be one run; import each alone"
-            .to_owned(),
-    }
-}
-
-/// One hash for all files; that of the file if there is only one.
-fn hash_of(hashes: &[u64]) -> u64 {
-    match hashes {
-        [hash] => *hash,
-        hashes => {
-            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
-            xxh3_64(&bytes)
-        }
-    }
+    Error::format(
+        path,
+        "its baseTimeNanoseconds is not that of the file before, so both cannot be one run; import each alone",
+    )
 }
 
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
@@ -316,10 +286,10 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
-    let host = collector.take_host()?;
+    let host = collector.host.take()?;
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     launch_flows::link(&mut collector)?;
-    let links = collector.take_links()?;
+    let links = collector.links.take()?;
     let rows = linker::link(&mut collector, &texts, links, origin_ns)?;
     profiler_rows::write(&mut collector, &texts, rows, origin_ns)?;
     flows::link(&mut collector, &texts, swept.flows)?;
@@ -394,3 +364,6 @@ fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
     }
     run.values.extend(collector.facts.values);
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,45 +27,30 @@ mod sums;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use trueno_format::run_writer::RunWriter;
-use xxhash_rust::xxh3::xxh3_64;
-
 use crate::chrome::feed::Feed;
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
-use columns::{Columns, Table};
+use crate::importer::{Head, Import, Importer};
+use crate::source::{Source, hash_of_all, no_progress};
+use crate::{Error, Options};
+use columns::{Columns, Row, Table};
 pub(crate) use rows::in_blocks;
 
 /// Limit for the lines before a table's header in which a tool describes what it does.
 const MAX_PREAMBLE: usize = 200;
 
-pub struct DeviceCsv;
+pub const IMPORTER: Importer = Importer {
+    name: "device-csv",
+    description: "CSV of rocprofv3, rocprof, nvprof, nsys stats, Ascend's msprof, nvidia-smi",
+    recognises,
+    read,
+};
 
-impl Importer for DeviceCsv {
-    fn name(&self) -> &'static str {
-        "device-csv"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let mut lines = head.text().lines().take(MAX_PREAMBLE);
+    lines.any(|line| Table::of_header(line).is_some())
+}
 
-    fn description(&self) -> &'static str {
-        "CSV of rocprofv3, rocprof, nvprof, nsys stats, Ascend's msprof, nvidia-smi"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let mut lines = head.text().lines().take(MAX_PREAMBLE);
-        lines.any(|line| Table::of_header(line).is_some())
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        import_set(&[path.to_owned()], options, into, notes, progress)
-    }
+fn read(import: Import<'_>) -> Result<Option<i64>, Error> {
+    import_set(&[import.path.to_owned()], import)
 }
 
 /// The tables of one program in a folder, such as `77_kernel_trace.csv` and `77_hip_api_trace.csv`; `None` for any
@@ -131,8 +116,7 @@ pub(crate) fn has_times(head: &Head<'_>) -> bool {
 }
 
 fn table_of(path: &Path) -> Option<Table> {
-    let mut nothing = |_| ();
-    let source = Source::open(path, &Options::default(), &mut nothing).ok()?;
+    let source = Source::open(path, &Options::default(), no_progress()).ok()?;
     let mut head = Vec::new();
     source.take(1 << 16).read_to_end(&mut head).ok()?;
     let head = String::from_utf8_lossy(&head).into_owned();
@@ -143,18 +127,13 @@ fn table_of(path: &Path) -> Option<Table> {
 ///
 /// # Errors
 /// As [`Importer::import`].
-pub fn import_set(
-    paths: &[PathBuf],
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
+pub fn import_set(paths: &[PathBuf], mut import: Import<'_>) -> Result<Option<i64>, Error> {
     let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
     let has_kernels = paths
         .iter()
         .any(|path| table_of(path) == Some(Table::Kernels));
-    let feed = Feed::new(first, "device csv", into, notes, options);
+    let (options, progress) = (import.options, import.take_progress());
+    let feed = Feed::new(import.of(first), "device csv");
     let mut rows = rows::Rows::new(feed, has_kernels);
     let (mut hashes, mut before) = (Vec::new(), 0);
     // Agents name devices, and markers and calls say what led to work: traces come in any order.
@@ -168,14 +147,7 @@ pub fn import_set(
         hashes.push(hash);
         before += bytes;
     }
-    let hash = match hashes.as_slice() {
-        [hash] => *hash,
-        hashes => {
-            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
-            xxh3_64(&bytes)
-        }
-    };
-    rows.finish(hash)
+    rows.finish(hash_of_all(&hashes))
 }
 
 fn read_table(
@@ -189,10 +161,7 @@ fn read_table(
     let head = header(path, &mut lines)?;
     let (table, columns) = Columns::new(&head);
     let Some(table) = table else {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            problem: "its columns match no known table".to_owned(),
-        });
+        return Err(Error::format(path, "its columns match no known table"));
     };
     rows.begin(table);
     let mut reader = csv::ReaderBuilder::new()
@@ -207,7 +176,8 @@ fn read_table(
             Ok(false) => break,
             Ok(true) => {
                 number += 1;
-                rows.row(&columns, &record, number)?;
+                let (columns, record) = (&columns, &record);
+                rows.row(Row { columns, record }, number)?;
             }
             Err(error) => {
                 let place = format!("row {}", number + 1);
@@ -215,33 +185,27 @@ fn read_table(
                     let csv::ErrorKind::Io(source) = error.into_kind() else {
                         break;
                     };
-                    let refusal = reader.get_ref().get_ref().refusal(path, place, source);
+                    let refusal = reader.get_ref().get_ref().refusal(place, source);
                     if options.partial {
-                        rows.cut_short(refusal.to_string());
+                        rows.problem(refusal.to_string());
                         break;
                     }
                     return Err(refusal);
                 }
-                return Err(Error::Damaged {
-                    path: path.to_owned(),
-                    place,
-                    problem: error.to_string(),
-                });
+                return Err(Error::damaged(path, place, error.to_string()));
             }
         }
     }
     let mut source = reader.into_inner().into_inner();
     source.end(rows.notes());
-    source
-        .hash()
-        .map_err(|e| Error::io(path, "read it to its end", e))
+    source.hash()
 }
 
 fn header(path: &Path, lines: &mut BufReader<Source<'_>>) -> Result<String, Error> {
     for _ in 0..MAX_PREAMBLE {
         let mut line = Vec::new();
         let read = lines.by_ref().take(1 << 20).read_until(b'\n', &mut line);
-        let read = read.map_err(|e| lines.get_ref().refusal(path, "head", e))?;
+        let read = read.map_err(|e| lines.get_ref().refusal("head", e))?;
         if read == 0 {
             break;
         }
@@ -250,11 +214,10 @@ fn header(path: &Path, lines: &mut BufReader<Source<'_>>) -> Result<String, Erro
             return Ok(line);
         }
     }
-    Err(Error::Format {
-        path: path.to_owned(),
-        problem: "expected a line with the names of columns, such as Kernel_Name and Start_Timestamp, found none"
-            .to_owned(),
-    })
+    Err(Error::format(
+        path,
+        "expected a line with the names of columns, such as Kernel_Name and Start_Timestamp, found none",
+    ))
 }
 
 #[cfg(test)]

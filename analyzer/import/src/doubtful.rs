@@ -1,6 +1,9 @@
-//! Rows that cannot be beside all others: far from them in time, or a kernel that lasts over many of its stream.
+//! Rows that cannot be: far from all others in time, a kernel that lasts over many of its stream, more memory than an
+//! address space has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+
+use crate::{Notes, Options};
 
 /// Starts are counted in pieces of 2^30 ns (1.07 s).
 const PIECE_BITS: u32 = 30;
@@ -171,6 +174,56 @@ pub(crate) fn lasts_over(over: usize) -> String {
     format!("lasts over the next {over} kernels of its stream")
 }
 
+/// No address space has more bytes than 2^56.
+const MOST_BYTES: u64 = 1 << 56;
+const TOO_MUCH: &str = "size of memory beyond 64 PiB, which no address space has";
+
+/// What is allocated on each device.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    keeps_all: bool,
+    live_bytes: HashMap<Option<u32>, i64>,
+}
+
+impl Memory {
+    pub fn new(options: &Options) -> Self {
+        Self {
+            keeps_all: options.keep_doubtful,
+            live_bytes: HashMap::new(),
+        }
+    }
+
+    /// Adds an allocation, or a release as a negative size. False, and counted, if it cannot be.
+    pub fn holds(&mut self, device: Option<u32>, bytes: i64, notes: &mut Notes) -> bool {
+        let live_bytes = self.live_bytes.entry(device).or_default();
+        let sum = live_bytes.saturating_add(bytes);
+        let is_possible = bytes.unsigned_abs().max(sum.unsigned_abs()) <= MOST_BYTES;
+        if is_possible || self.keeps_all {
+            *live_bytes = sum;
+            return true;
+        }
+        set_aside(notes);
+        false
+    }
+
+    /// The same for a total that a file states.
+    pub fn may_be(&self, bytes: u64, notes: &mut Notes) -> bool {
+        let is_possible = bytes <= MOST_BYTES || self.keeps_all;
+        if !is_possible {
+            set_aside(notes);
+        }
+        is_possible
+    }
+}
+
+fn set_aside(notes: &mut Notes) {
+    notes.leave_out(TOO_MUCH);
+    notes.warn(
+        "some allocations or releases have a size beyond 64 PiB, which no address space has: set aside, all figures are \
+         of the rest (--keep-doubtful keeps them)",
+    );
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,6 +236,24 @@ mod tests {
             first_ns,
             last_ns,
         }
+    }
+
+    #[test]
+    fn sizes_and_sums_beyond_an_address_space_are_set_aside() {
+        let (mut memory, mut notes) = (Memory::default(), Notes::default());
+        let most = MOST_BYTES as i64;
+        let mut holds = |device, bytes| memory.holds(device, bytes, &mut notes);
+        assert!(holds(Some(0), most - 8) && holds(Some(0), 8) && !holds(Some(0), 1));
+        assert!(holds(Some(0), -most) && holds(Some(0), most));
+        assert!(!holds(Some(1), i64::MAX) && !holds(Some(1), i64::MIN) && holds(None, 64));
+        assert!(memory.may_be(MOST_BYTES, &mut notes) && !memory.may_be(u64::MAX, &mut notes));
+        assert_eq!(notes.left_out[TOO_MUCH], 4);
+        assert_eq!(notes.warnings.len(), 1);
+        let mut all = Memory::new(&Options {
+            keep_doubtful: true,
+            ..Options::default()
+        });
+        assert!(all.holds(None, i64::MAX, &mut notes) && all.holds(None, i64::MAX, &mut notes));
     }
 
     #[test]

@@ -53,6 +53,25 @@ impl Error {
         self
     }
 
+    pub(crate) fn format(path: &Path, problem: impl Into<String>) -> Self {
+        Self::Format {
+            path: path.to_owned(),
+            problem: problem.into(),
+        }
+    }
+
+    pub(crate) fn damaged(
+        path: &Path,
+        place: impl Into<String>,
+        problem: impl Into<String>,
+    ) -> Self {
+        Self::Damaged {
+            path: path.to_owned(),
+            place: place.into(),
+            problem: problem.into(),
+        }
+    }
+
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
         Self::Io {
             path: path.to_owned(),

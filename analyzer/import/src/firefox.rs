@@ -9,80 +9,57 @@
 
 mod document;
 
-use std::io::Read;
-use std::path::Path;
-
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{SampleRow, TableId, ThreadRow};
+use trueno_format::schema::{SampleRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
-use crate::importer::{Head, Importer};
-use crate::mended;
+use crate::importer::{Head, Import, Importer};
+use crate::json::read_object;
 use crate::time::rounded_ns;
-use crate::{Error, Notes, Options};
+use crate::{Error, mended};
 use document::{Document, NONE, Tables, Thread};
 
-pub struct Firefox;
+pub const IMPORTER: Importer = Importer {
+    name: "firefox-profile",
+    description: "JSON of the Firefox Profiler, as samply writes it",
+    recognises,
+    read,
+};
 
-impl Importer for Firefox {
-    fn name(&self) -> &'static str {
-        "firefox-profile"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let text = head.text();
+    let has = |word: &str| text.contains(word);
+    let has_stacks = has("\"stackTable\"") && has("\"frameTable\"");
+    let is_recorded = has("\"interval\"") && has("\"processType\"");
+    text.starts_with('{')
+        && !has("\"traceEvents\"")
+        && (has("\"preprocessedProfileVersion\"") || has_stacks || is_recorded)
+}
 
-    fn description(&self) -> &'static str {
-        "JSON of the Firefox Profiler, as samply writes it"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let text = head.text();
-        let has = |word: &str| text.contains(word);
-        let has_stacks = has("\"stackTable\"") && has("\"frameTable\"");
-        let is_recorded = has("\"interval\"") && has("\"processType\"");
-        text.starts_with('{')
-            && !has("\"traceEvents\"")
-            && (has("\"preprocessedProfileVersion\"") || has_stacks || is_recorded)
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
-        let format = mended::Document {
-            expected: "a profile of the Firefox Profiler",
-            remedy: "save it again",
-            units: "threads",
-            count: |of: &Document| of.threads.len(),
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let format = mended::Document {
+        expected: "a profile of the Firefox Profiler",
+        remedy: "save it again",
+        units: "threads",
+        count: |of: &Document| of.threads.len(),
+    };
+    let document = format.read(&mut import, |document, from| read_object(document, from))?;
+    let has_samples = |thread: &Thread| !thread.samples.times_ms().is_empty();
+    if !document.threads.iter().any(has_samples) {
+        let problem = if document.threads.iter().any(Thread::is_raw) {
+            "is a profile of Firefox as it records it (hint: open it in profiler.firefox.com and download it from \
+             there)"
+        } else {
+            "expected threads with samples, found none; record samples and save the profile again"
         };
-        let document = format.read((path, options), into, notes, progress, read)?;
-        let has_samples = |thread: &Thread| !thread.samples.times_ms().is_empty();
-        if !document.threads.iter().any(has_samples) {
-            let problem = if document.threads.iter().any(Thread::is_raw) {
-                "is a profile of Firefox as it records it (hint: open it in profiler.firefox.com and download it from \
-                 there)"
-            } else {
-                "expected threads with samples, found none; record samples and save the profile again"
-            };
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: problem.to_owned(),
-            });
-        }
-        write(&document, into, notes)
+        return Err(import.refused(problem));
     }
+    write(&document, &mut import)
 }
 
 const FAR: &str = "sample with an impossible time";
 
-fn write(
-    document: &Document,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
+fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
     let times: Vec<Vec<f64>> = document
         .threads
         .iter()
@@ -90,47 +67,51 @@ fn write(
         .collect();
     let first_ms = times.iter().flatten().copied().reduce(f64::min);
     let first_ms = first_ms.unwrap_or(0.0);
-    let clock = &mut into.run().clock;
+    let clock = &mut import.into.run().clock;
     clock.source = "firefox-profile".to_owned();
     if let Some(start_ms) = document.meta.start_time {
         clock.origin_realtime_ns = rounded_ns((start_ms + first_ms) * 1e6).unwrap_or(0);
     }
     if document.meta.symbolicated == Some(false) {
-        notes.warn(
+        import.notes.warn(
             "the profile has addresses instead of names of functions (hint: open it in profiler.firefox.com with \
              `samply load FILE` and download it from there)",
         );
     }
     let mut stacks = Stacks::default();
-    let shared = stack_rows(&document.shared, &document.libs, &mut stacks, into, notes)?;
+    let shared = stack_rows(&document.shared, &document.libs, &mut stacks, import)?;
     let mut end_ns = 0;
     for ((thread, times), number) in document.threads.iter().zip(&times).zip(0..) {
         let row = ThreadRow {
             thread: number,
-            name: thread.name.as_ref().map(|name| into.text(name)),
+            name: thread.name.as_ref().map(|name| import.text(name)),
             os_id: thread.tid(),
             start_ns: None,
             process: thread.pid(),
             ..ThreadRow::default()
         };
-        notes.add(into, &row)?;
+        import.add(&row)?;
         if thread.markers.length > 0 {
-            notes.skip_many("marker: has no place in a run", thread.markers.length);
+            import
+                .notes
+                .skip_many("marker: has no place in a run", thread.markers.length);
         }
-        let own = stack_rows(&thread.tables, &document.libs, &mut stacks, into, notes)?;
+        let own = stack_rows(&thread.tables, &document.libs, &mut stacks, import)?;
         let rows = if own.is_empty() { &shared } else { &own };
         let samples = &thread.samples;
-        let event = into.text(samples.weight_type.as_deref().unwrap_or("samples"));
+        let event = import.text(samples.weight_type.as_deref().unwrap_or("samples"));
         for (at, time_ms) in times.iter().enumerate() {
-            notes.read("sample");
+            import.notes.read("sample");
             let Some(time_ns) = rounded_ns((time_ms - first_ms) * 1e6) else {
-                notes.leave_out(FAR);
+                import.notes.leave_out(FAR);
                 continue;
             };
             end_ns = end_ns.max(time_ns);
             let stack = samples.stack.get(at);
             if stack.is_some_and(|stack| rows.get(stack).is_none()) {
-                notes.leave_out("stack of a sample that the profile does not list: null");
+                import
+                    .notes
+                    .leave_out("stack of a sample that the profile does not list: null");
             }
             let row = SampleRow {
                 time_ns,
@@ -140,19 +121,16 @@ fn write(
                 period: samples.weight_at(at),
                 cpu: None,
             };
-            notes.add(into, &row)?;
+            import.add(&row)?;
         }
     }
     if !document.counters.is_empty() {
-        notes.skip_many(
+        import.notes.skip_many(
             "counter: has no place in a run",
             document.counters.len() as u64,
         );
     }
-    let count = into.rows(TableId::Stacks);
-    if count > 0 {
-        notes.kept.insert(TableId::Stacks.schema().name, count);
-    }
+    import.count_stacks();
     Ok(Some(end_ns))
 }
 
@@ -160,13 +138,12 @@ fn stack_rows(
     tables: &Tables,
     libs: &[document::Lib],
     stacks: &mut Stacks,
-    into: &mut RunWriter,
-    notes: &mut Notes,
+    import: &mut Import<'_>,
 ) -> Result<Vec<Option<u64>>, Error> {
     let texts: Vec<Text> = tables
         .texts
         .iter()
-        .map(|text| into.text(text.as_deref().unwrap_or_default()))
+        .map(|text| import.text(text.as_deref().unwrap_or_default()))
         .collect();
     let mut rows: Vec<Option<u64>> = Vec::with_capacity(tables.stack_table.frame.0.len());
     for (at, frame) in tables.stack_table.frame.0.iter().enumerate() {
@@ -176,13 +153,15 @@ fn stack_rows(
                 Some(row) => *row,
                 // Callers stand before what they call.
                 None => {
-                    notes.leave_out("caller that the profile does not list: null");
+                    import
+                        .notes
+                        .leave_out("caller that the profile does not list: null");
                     None
                 }
             },
         };
-        let frame = tables.frame(*frame, libs, &texts, into);
-        rows.push(Some(stacks.row(into, caller, frame)?));
+        let frame = tables.frame(*frame, libs, &texts, import.into);
+        rows.push(Some(stacks.row(import.into, caller, frame)?));
     }
     Ok(rows)
 }

@@ -16,18 +16,13 @@ mod dump;
 
 use std::collections::BTreeMap;
 use std::io::BufReader;
-use std::path::Path;
 
 use serde::Serialize;
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{AnnotationRow, ThreadRow};
 
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use dump::{Dump, Entry};
-
-pub struct FlightRecorder;
 
 /// Names of instants that hold a process group.
 const GROUP: &str = "process group";
@@ -44,84 +39,54 @@ const FIRST_KEYS: [&str; 7] = [
     "version",
 ];
 
-impl Importer for FlightRecorder {
-    fn name(&self) -> &'static str {
-        "flight-recorder"
-    }
+pub const IMPORTER: Importer = Importer {
+    name: "flight-recorder",
+    description: "dumps of PyTorch's Flight Recorder (nccl_trace_rank_N), pickle or JSON",
+    recognises,
+    read,
+};
 
-    fn description(&self) -> &'static str {
-        "dumps of PyTorch's Flight Recorder (nccl_trace_rank_N), pickle or JSON"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        if is_pickle(head.bytes()) {
-            let has = |word: &str| {
-                let mut parts = head.bytes().windows(word.len());
-                parts.any(|part| part == word.as_bytes())
-            };
-            return has("pg_config") || has("profiling_name") && has("record_id");
-        }
-        let Some(key) = head.behind(&["{", "\""]) else {
-            return false;
+fn recognises(head: &Head<'_>) -> bool {
+    if is_pickle(head.bytes()) {
+        let has = |word: &str| {
+            let mut parts = head.bytes().windows(word.len());
+            parts.any(|part| part == word.as_bytes())
         };
-        let has = |word: &str| head.text().contains(word);
-        let is_first = |first: &&str| {
-            let rest = key.strip_prefix(*first);
-            rest.is_some_and(|rest| rest.starts_with('"'))
-        };
-        FIRST_KEYS.iter().any(is_first)
-            && (has("\"pg_status\"") || has("\"collective_seq_id\"") && has("\"profiling_name\""))
+        return has("pg_config") || has("profiling_name") && has("record_id");
     }
+    let Some(key) = head.behind(&["{", "\""]) else {
+        return false;
+    };
+    let has = |word: &str| head.text().contains(word);
+    let is_first = |first: &&str| {
+        let rest = key.strip_prefix(*first);
+        rest.is_some_and(|rest| rest.starts_with('"'))
+    };
+    FIRST_KEYS.iter().any(is_first)
+        && (has("\"pg_status\"") || has("\"collective_seq_id\"") && has("\"profiling_name\""))
+}
 
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut reader = BufReader::new(Source::open(path, options, progress)?);
-        let mut dump = Dump::default();
-        let read = dump.read(&mut reader);
-        if let Err(damage) = read {
-            if !options.partial || dump.entries.is_empty() {
-                let keeps = "; --partial keeps what comes before";
-                let hint = if dump.entries.is_empty() { "" } else { keeps };
-                return Err(Error::Damaged {
-                    path: path.to_owned(),
-                    place: damage.place,
-                    problem: format!("{}{hint}", damage.problem),
-                });
-            }
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let text = format!(
-                "{name} was imported up to {} only: {}",
-                damage.place, damage.problem
-            );
-            notes.cut_short(into, text);
-        }
-        if !dump.is_one() {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: format!(
-                    "expected a dump of PyTorch's Flight Recorder, found neither entries nor process groups ({HINT})"
-                ),
-            });
-        }
-        let mut source = reader.into_inner();
-        source.end(notes);
-        let hash = source.hash();
-        let hash = hash.map_err(|error| Error::io(path, "read it to its end", error))?;
-        let run = into.run();
-        run.run_id = format!("{hash:016x}");
-        run.clock.source = "imported: PyTorch Flight Recorder".to_owned();
-        if let Some(version) = &dump.version {
-            let key = "flight_recorder.version".to_owned();
-            run.values.insert(key, version.clone());
-        }
-        write(&dump, into, notes)
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut reader = BufReader::new(import.open()?);
+    let mut dump = Dump::default();
+    let read = dump.read(&mut reader);
+    reader.into_inner().end(import.notes);
+    if let Err(damage) = read {
+        import.keep_before(&damage.place, damage.text, dump.entries.is_empty())?;
     }
+    if !dump.is_one() {
+        return Err(import.refused(format!(
+            "expected a dump of PyTorch's Flight Recorder, found neither entries nor process groups ({HINT})"
+        )));
+    }
+    import.identify()?;
+    let run = import.into.run();
+    run.clock.source = "imported: PyTorch Flight Recorder".to_owned();
+    if let Some(version) = &dump.version {
+        let key = "flight_recorder.version".to_owned();
+        run.values.insert(key, version.clone());
+    }
+    write(&dump, &mut import)
 }
 
 fn is_pickle(bytes: &[u8]) -> bool {
@@ -168,25 +133,26 @@ struct Group<'a> {
     last_completed: Option<i64>,
 }
 
-fn write(dump: &Dump, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<i64>, Error> {
+fn write(dump: &Dump, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
     let is_timed = |entry: &&Entry| dump::is_time(entry.created_ns);
     let entries: Vec<&Entry> = dump.entries.iter().filter(is_timed).collect();
     let without_time = dump.entries.len() - entries.len();
     if without_time > 0 {
         let reason = "entry with an impossible time";
-        notes
+        import
+            .notes
             .left_out
             .insert(reason.to_owned(), without_time as u64);
     }
     let origin_ns = entries.iter().map(|entry| entry.created_ns).min();
     let origin_ns = origin_ns.unwrap_or(0);
-    into.run().clock.origin_realtime_ns = origin_ns;
+    import.into.run().clock.origin_realtime_ns = origin_ns;
     let end_ns = entries.iter().flat_map(|entry| entry.times()).max();
     let end_ns = end_ns.map(|end_ns| end_ns - origin_ns);
-    let instant = into.text("instant");
-    let threads = threads(&entries, into, notes)?;
+    let instant = import.text("instant");
+    let threads = threads(&entries, import)?;
     for _ in &dump.entries {
-        notes.read("entry");
+        import.notes.read("entry");
     }
     for entry in entries {
         let after = |ns: i64| ns - entry.created_ns;
@@ -212,17 +178,17 @@ fn write(dump: &Dump, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<
         };
         let row = AnnotationRow {
             kind: instant,
-            name: into.text(&entry.name),
+            name: import.text(&entry.name),
             thread: threads.get(entry.thread.as_deref().unwrap_or("")).copied(),
             time_ns: entry.created_ns - origin_ns,
-            arguments: Some(into.text(&json(&recorded))),
+            arguments: Some(import.text(&json(&recorded))),
             ..AnnotationRow::default()
         };
-        notes.add(into, &row)?;
+        import.add(&row)?;
     }
-    let group_name = into.text(GROUP);
+    let group_name = import.text(GROUP);
     for group in dump.groups() {
-        notes.read(GROUP);
+        import.notes.read(GROUP);
         let of = Group {
             process_group: &group.name,
             description: &group.description,
@@ -235,10 +201,10 @@ fn write(dump: &Dump, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<
             name: group_name,
             thread: Some(0),
             time_ns: end_ns.unwrap_or(0),
-            arguments: Some(into.text(&json(&of))),
+            arguments: Some(import.text(&json(&of))),
             ..AnnotationRow::default()
         };
-        notes.add(into, &row)?;
+        import.add(&row)?;
     }
     Ok(end_ns)
 }
@@ -246,8 +212,7 @@ fn write(dump: &Dump, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<
 /// Numbers of the threads that scheduled, by name. Number 0 is always there.
 fn threads<'d>(
     entries: &[&'d Entry],
-    into: &mut RunWriter,
-    notes: &mut Notes,
+    import: &mut Import<'_>,
 ) -> Result<BTreeMap<&'d str, u32>, Error> {
     let mut threads: BTreeMap<&str, u32> = BTreeMap::new();
     for entry in entries {
@@ -263,10 +228,10 @@ fn threads<'d>(
     for (name, thread) in rows {
         let row = ThreadRow {
             thread,
-            name: (!name.is_empty()).then(|| into.text(name)),
+            name: (!name.is_empty()).then(|| import.text(name)),
             ..ThreadRow::default()
         };
-        notes.add(into, &row)?;
+        import.add(&row)?;
     }
     Ok(threads)
 }

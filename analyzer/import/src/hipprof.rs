@@ -8,76 +8,39 @@
 //! Names are held in memory, rows are not.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::chrome::feed::{Feed, Kind, Slice};
-use crate::importer::{Head, Importer};
-use crate::sqlite_rows::{Rows, number, small, text, unsigned};
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::chrome::feed::{Feed, Kind, NO_NAME_OR_TIMES, NO_TIMES, Slice};
+use crate::importer::{Import, Importer};
+use crate::sqlite_rows::Rows;
 
 /// Indices of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
 
-pub struct Hipprof;
+pub const IMPORTER: Importer = Importer {
+    name: "hipprof",
+    description: "hipprof: the database of Hygon's profiler for DCUs",
+    recognises: |head| head.is_database_with(&["STR_TABLE", "HIPTX"]),
+    read,
+};
 
-impl Importer for Hipprof {
-    fn name(&self) -> &'static str {
-        "hipprof"
-    }
-
-    fn description(&self) -> &'static str {
-        "hipprof: the database of Hygon's profiler for DCUs"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        head.is_database_with(&["STR_TABLE", "HIPTX"])
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut rows = Rows::open(path, options, into, notes)?;
-        let needed = ["HIP", "OPS", "COPY"];
-        if let Some(missing) = needed.into_iter().find(|table| !rows.has(table)) {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: format!("expected a database of hipprof, found no table {missing}"),
-            });
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let rows = Rows::open(&mut import)?;
+    rows.need(&["HIP", "OPS", "COPY"], "hipprof")?;
+    let mut feed = Feed::new(import, "hipprof");
+    let mut ids = Ids::default();
+    kernels(&rows, &mut feed, &mut ids)?;
+    copies(&rows, &mut feed, &mut ids)?;
+    feed.progress(rows.bytes / 2);
+    calls(&rows, &mut feed, &mut ids)?;
+    for (table, column) in [("HIPTX", "pid"), ("MPI", "rankid")] {
+        if rows.has(table) {
+            let reason = format!("row of table {table}");
+            let sql = format!("SELECT {column} FROM {table}");
+            rows.each(&sql, |_| feed.leave_out(&reason))?;
         }
-        let mut feed = Feed::new(path, "hipprof", into, notes, options);
-        let mut ids = Ids::default();
-        kernels(&mut rows, &mut feed, &mut ids)?;
-        copies(&mut rows, &mut feed, &mut ids)?;
-        progress(rows.bytes / 2);
-        calls(&mut rows, &mut feed, &mut ids)?;
-        for table in ["HIPTX", "MPI"] {
-            if rows.has(table) {
-                let sql = format!("SELECT pid FROM {table}");
-                let sql = if table == "MPI" {
-                    "SELECT rankid FROM MPI"
-                } else {
-                    &sql
-                };
-                rows.each(
-                    sql,
-                    |row| Ok(number(row, 0)),
-                    |_| {
-                        feed.notes().leave_out(&format!("row of table {table}"));
-                        Ok(())
-                    },
-                )?;
-            }
-        }
-        progress(rows.bytes);
-        rows.finish(feed, options)
     }
+    rows.finish(feed)
 }
 
 /// Numbers of calls and queues that are unique in the file.
@@ -104,74 +67,64 @@ impl Ids {
     }
 }
 
-struct Work {
-    times: Option<(i64, i64)>,
-    device: Option<u32>,
-    queue: Option<String>,
-    process: u64,
-    index: Option<u64>,
-    name: Option<i64>,
-    /// Of the call, if it is in the file.
-    arguments: Option<String>,
-}
-
-/// A table of work, each row with the arguments of its call.
+/// Feeds a table of work. `describe` adds to a row what its name and the arguments of its call say.
 fn works(
-    rows: &mut Rows,
+    rows: &Rows<'_>,
     (table, name): (&str, &str),
-    mut take: impl FnMut(Work) -> Result<(), Error>,
+    feed: &mut Feed<'_>,
+    ids: &mut Ids,
+    mut describe: impl FnMut(Work, &mut Feed<'_>, Slice<'static>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let sql = format!(
         "SELECT w.BeginNs, w.EndNs, w.dev_id, w.queue_id, w.pid, w._Index, w.{name}, h.args FROM {table} w \
          LEFT JOIN HIP h ON h.pid = w.pid AND h._Index = w._Index"
     );
-    rows.each(
-        &sql,
-        |row| {
-            Ok(Work {
-                times: number(row, 0).zip(number(row, 1)),
-                device: small(row, 2),
-                queue: text(row, 3),
-                process: unsigned(row, 4).unwrap_or(0),
-                index: unsigned(row, 5),
-                name: number(row, 6),
-                arguments: text(row, 7),
-            })
-        },
-        &mut take,
-    )
+    rows.each(&sql, |row| {
+        let Some(times_ns) = row.times(0) else {
+            return feed.leave_out(NO_TIMES);
+        };
+        let work = Work {
+            process: row.unsigned(4).unwrap_or(0),
+            index: row.unsigned(5),
+            name: row.number(6),
+            arguments: row.text(7).unwrap_or_default(),
+        };
+        let device = row.small(2);
+        let slice = Slice {
+            correlation: ids.call(work.process, work.index),
+            device,
+            stream: ids.queue(device, row.text(3)),
+            ..Slice::new(Kind::Kernel, "", times_ns)
+        };
+        describe(work, feed, slice)
+    })
 }
 
-fn kernels(rows: &mut Rows, feed: &mut Feed<'_>, ids: &mut Ids) -> Result<(), Error> {
+struct Work {
+    process: u64,
+    index: Option<u64>,
+    name: Option<i64>,
+    /// Of the call, if it is in the file.
+    arguments: String,
+}
+
+fn kernels(rows: &Rows<'_>, feed: &mut Feed<'_>, ids: &mut Ids) -> Result<(), Error> {
     let mut names: HashMap<(u64, i64), String> = HashMap::new();
     if rows.has("STR_TABLE") {
-        rows.each(
-            "SELECT PID, STR_ID, STR_NAME FROM STR_TABLE",
-            |row| Ok((unsigned(row, 0), number(row, 1), text(row, 2))),
-            |name| {
-                if let (Some(process), Some(id), Some(name)) = name {
-                    names.insert((process, id), name);
-                }
-                Ok(())
-            },
-        )?;
+        rows.each("SELECT PID, STR_ID, STR_NAME FROM STR_TABLE", |row| {
+            let id = row.unsigned(0).zip(row.number(1));
+            names.extend(id.zip(row.text(2)));
+            Ok(())
+        })?;
     }
-    works(rows, ("OPS", "Name"), |work| {
-        let Some(times_ns) = work.times else {
-            feed.notes().leave_out("row without times that are numbers");
-            return Ok(());
-        };
+    works(rows, ("OPS", "Name"), feed, ids, |work, feed, slice| {
         let name = work.name.and_then(|id| names.get(&(work.process, id)));
-        let name = name.map_or("kernel without a name", String::as_str);
-        let arguments = work.arguments.as_deref().unwrap_or("");
         feed.slice(&Slice {
-            correlation: ids.call(work.process, work.index),
-            device: work.device,
-            stream: ids.queue(work.device, work.queue),
-            grid: axes(arguments, ["numBlocks", "gridDim"]),
-            block: axes(arguments, ["dimBlocks", "blockDim"]),
-            shared_memory_bytes: value(arguments, "sharedMemBytes"),
-            ..Slice::new(Kind::Kernel, name, times_ns)
+            name: name.map_or("kernel without a name", String::as_str),
+            grid: axes(&work.arguments, ["numBlocks", "gridDim"]),
+            block: axes(&work.arguments, ["dimBlocks", "blockDim"]),
+            shared_memory_bytes: value(&work.arguments, "sharedMemBytes"),
+            ..slice
         })
     })
 }
@@ -187,64 +140,45 @@ fn kind_of_copy(command: Option<i64>) -> (Kind, &'static str) {
     }
 }
 
-fn copies(rows: &mut Rows, feed: &mut Feed<'_>, ids: &mut Ids) -> Result<(), Error> {
+fn copies(rows: &Rows<'_>, feed: &mut Feed<'_>, ids: &mut Ids) -> Result<(), Error> {
     // The bytes of a call are those of its only copy.
     let mut with_several = HashSet::new();
     rows.each(
         "SELECT pid, _Index FROM COPY GROUP BY pid, _Index HAVING count(*) > 1",
-        |row| Ok((unsigned(row, 0), unsigned(row, 1))),
-        |call| {
-            with_several.insert(call);
+        |row| {
+            with_several.insert((row.unsigned(0), row.unsigned(1)));
             Ok(())
         },
     )?;
-    works(rows, ("COPY", "Kind"), |work| {
-        let Some(times_ns) = work.times else {
-            feed.notes().leave_out("row without times that are numbers");
-            return Ok(());
-        };
+    works(rows, ("COPY", "Kind"), feed, ids, |work, feed, slice| {
         let (kind, name) = kind_of_copy(work.name);
         let is_only = !with_several.contains(&(Some(work.process), work.index));
-        let arguments = work.arguments.filter(|_| is_only);
+        let bytes = value(&work.arguments, "sizeBytes").filter(|_| is_only);
         feed.slice(&Slice {
-            correlation: ids.call(work.process, work.index),
-            device: work.device,
-            stream: ids.queue(work.device, work.queue),
-            bytes: arguments.and_then(|text| value(&text, "sizeBytes")),
-            ..Slice::new(kind, name, times_ns)
+            kind,
+            name,
+            bytes,
+            ..slice
         })
     })
 }
 
-fn calls(rows: &mut Rows, feed: &mut Feed<'_>, ids: &mut Ids) -> Result<(), Error> {
-    rows.each(
-        "SELECT BeginNs, EndNs, pid, tid, _Index, args FROM HIP",
-        |row| {
-            Ok((
-                number(row, 0).zip(number(row, 1)),
-                (unsigned(row, 2), unsigned(row, 3)),
-                unsigned(row, 4),
-                text(row, 5),
-            ))
-        },
-        |(times, (process, thread), index, text)| {
-            let name = text
-                .as_deref()
-                .map(|text| text.split('(').next().unwrap_or("").trim());
-            let (Some(name), Some(times_ns)) = (name.filter(|name| !name.is_empty()), times) else {
-                feed.notes()
-                    .leave_out("row without a name, or without times");
-                return Ok(());
-            };
-            let process = process.unwrap_or(0);
-            feed.slice(&Slice {
-                process,
-                thread: thread.unwrap_or(0),
-                correlation: ids.call(process, index),
-                ..Slice::new(Kind::Call, name, times_ns)
-            })
-        },
-    )
+fn calls(rows: &Rows<'_>, feed: &mut Feed<'_>, ids: &mut Ids) -> Result<(), Error> {
+    let sql = "SELECT BeginNs, EndNs, pid, tid, _Index, args FROM HIP";
+    rows.each(sql, |row| {
+        let text = row.text(5).unwrap_or_default();
+        let name = text.split('(').next().unwrap_or("").trim();
+        let Some(times_ns) = row.times(0).filter(|_| !name.is_empty()) else {
+            return feed.leave_out(NO_NAME_OR_TIMES);
+        };
+        let process = row.unsigned(2).unwrap_or(0);
+        feed.slice(&Slice {
+            process,
+            thread: row.unsigned(3).unwrap_or(0),
+            correlation: ids.call(process, row.unsigned(4)),
+            ..Slice::new(Kind::Call, name, times_ns)
+        })
+    })
 }
 
 /// The number behind `name=` in the text of a call.

@@ -1,10 +1,9 @@
 //! Turns files of other profilers into runs, on which every analysis works.
 //!
-//! Each format has a module with one entry, which reads a file into a
+//! Each format has a module with one [`Importer`], which reads a file into a
 //! [`RunWriter`](trueno_format::run_writer::RunWriter) and keeps [`Notes`] of what it
 //! read, kept and left out. What of a file is held in memory, each module says.
 
-mod aggregates;
 pub mod ascend_db;
 pub mod axonml;
 pub mod brick_profiler;
@@ -19,8 +18,8 @@ pub mod flight_recorder;
 mod foreign;
 pub mod hipprof;
 mod importer;
+mod json;
 mod json_attributes;
-mod json_list;
 mod lanes;
 mod mended;
 pub mod ncu;
@@ -53,7 +52,7 @@ pub mod torch_memory;
 pub mod xplane;
 
 pub use error::Error;
-pub use importer::{Head, Importer};
+pub use importer::{Head, Import, Importer};
 pub use notes::Notes;
 pub use options::{Options, Part};
 pub use registry::{IMPORTERS, detect, detect_trace, importer};

@@ -8,12 +8,9 @@
 //! know, or looks like a path. A text is in memory as a whole, and nothing else of the file.
 
 use std::io::{self, BufReader, Read};
-use std::path::Path;
-
-use trueno_format::run_writer::RunWriter;
 
 use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::{Error, Import};
 
 const BUFFER_BYTES: usize = 1 << 16;
 const MAX_DEPTH: usize = 512;
@@ -381,14 +378,11 @@ impl<R: Read> Read for Mended<R> {
 /// Reads a JSON document. If its texts are malformed, reads it again with them mended. If both fail, returns the
 /// first error.
 fn read_json<T: Default>(
-    path: &Path,
-    options: &Options,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
+    import: &mut Import<'_>,
     read: impl Fn(&mut T, &mut dyn Read) -> serde_json::Result<()>,
 ) -> Result<(T, serde_json::Result<()>), Error> {
-    let mut attempt = |is_mended: bool, notes: &mut Notes| -> Result<_, Error> {
-        let source = Source::open(path, options, progress)?;
+    let mut attempt = |is_mended: bool| -> Result<_, Error> {
+        let source = Source::open(import.path, import.options, import.progress)?;
         let mut from = if is_mended {
             Mended::new(source)
         } else {
@@ -400,14 +394,14 @@ fn read_json<T: Default>(
             return Ok((document, done));
         }
         if let Some(text) = from.summary() {
-            notes.warn(text);
+            import.notes.warn(text);
         }
-        from.into_inner().end(notes);
+        from.into_inner().end(import.notes);
         Ok((document, done))
     };
-    let first = attempt(false, notes)?;
+    let first = attempt(false)?;
     if matches!(&first.1, Err(error) if error.is_syntax()) {
-        let second = attempt(true, notes)?;
+        let second = attempt(true)?;
         if second.1.is_ok() {
             return Ok(second);
         }
@@ -429,26 +423,21 @@ pub(crate) struct Document<'a, T> {
 impl<T: Default> Document<'_, T> {
     pub fn read(
         &self,
-        (path, options): (&Path, &Options),
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
+        import: &mut Import<'_>,
         read: impl Fn(&mut T, &mut dyn Read) -> serde_json::Result<()>,
     ) -> Result<T, Error> {
-        let (document, done) = read_json(path, options, notes, progress, read)?;
+        let (document, done) = read_json(import, read)?;
         let count = (self.count)(&document);
         match done {
-            Err(error) if count == 0 || !options.partial => Err(Error::Damaged {
-                path: path.to_owned(),
-                place: format!("line {}, column {}", error.line(), error.column()),
-                problem: format!("expected {}: {error}; {}", self.expected, self.remedy),
-            }),
+            Err(error) if count == 0 || !import.options.partial => Err(import.damaged(
+                format!("line {}, column {}", error.line(), error.column()),
+                format!("expected {}: {error}; {}", self.expected, self.remedy),
+            )),
             Err(error) => {
                 let units = self.units;
-                notes.cut_short(
-                    into,
-                    format!("cut or damaged ({error}): its first {count} {units} were read"),
-                );
+                import.problem(format!(
+                    "cut or damaged ({error}): its first {count} {units} were read"
+                ));
                 Ok(document)
             }
             Ok(()) => Ok(document),

@@ -18,8 +18,8 @@ use std::path::Path;
 
 use trueno_format::run_writer::RunWriter;
 
-use crate::importer::{Head, Importer};
-use crate::{Error, Notes, Options};
+use crate::importer::{Head, Import, Importer};
+use crate::{Error, Notes};
 
 pub const NAME: &str = "ncu-csv";
 
@@ -62,36 +62,21 @@ pub struct Unmatched {
 }
 
 /// CSV of Nsight Compute, which cannot become a run on its own: see [`join`].
-pub struct NcuCsv;
+pub const IMPORTER: Importer = Importer {
+    name: NAME,
+    description: "Nsight Compute, exported to CSV",
+    recognises,
+    read,
+};
 
-impl Importer for NcuCsv {
-    fn name(&self) -> &'static str {
-        NAME
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    // The program's own output may come before, and what ncu says of itself.
+    let mut lines = head.text().lines();
+    lines.any(|line| line.starts_with("==PROF==") || table::is_header(line))
+}
 
-    fn description(&self) -> &'static str {
-        "Nsight Compute, exported to CSV"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        // The program's own output may come before, and what ncu says of itself.
-        let mut lines = head.text().lines();
-        lines.any(|line| line.starts_with("==PROF==") || table::is_header(line))
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        _: &Options,
-        _: &mut RunWriter,
-        _: &mut Notes,
-        _: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        Err(Error::Format {
-            path: path.to_owned(),
-            problem: "Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)".to_owned(),
-        })
-    }
+fn read(import: Import<'_>) -> Result<Option<i64>, Error> {
+    Err(import.refused("Nsight Compute's counters belong to the kernels of a run (hint: give that run with --into RUN)"))
 }
 
 /// Adds the counters of a CSV to the kernels. `process` selects one if there are several.
@@ -125,10 +110,7 @@ pub fn join<'k>(
                      (hint: give one with --process)"
                 ),
             };
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem,
-            });
+            return Err(Error::format(path, problem));
         }
     };
     let all = launches.len();

@@ -67,8 +67,8 @@ impl Notes {
         }
     }
 
-    /// The file is truncated or damaged. Marks the run as incomplete.
-    pub fn cut_short(&mut self, into: &mut RunWriter, text: impl Into<String>) {
+    /// Something that every report of the run must say, such as that the file is truncated or damaged.
+    pub fn problem(&mut self, into: &mut RunWriter, text: impl Into<String>) {
         let text = text.into();
         into.run().problems.push(text.clone());
         self.warn(text);

@@ -44,13 +44,12 @@ mod threads;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer};
-use crate::source::Source as Packed;
-use crate::{Error, Notes, Options, Part};
+use crate::importer::{Import, Importer};
+use crate::source::{Source as Packed, no_progress};
+use crate::{Error, Notes, Part};
 use context::Context;
 use doubtful::Doubtful;
 use once::Once;
@@ -60,71 +59,59 @@ use source::Source;
 use sqlite::Database;
 
 /// Nsight Systems exports to SQLite. Progress in bytes is estimated from the rows.
-pub struct NsysSqlite;
+pub const IMPORTER: Importer = Importer {
+    name: "nsys-sqlite",
+    description: "Nsight Systems, exported to sqlite",
+    // An export or not, the tables will tell.
+    recognises: |head| head.is_database_with(&[]),
+    read,
+};
 
-impl Importer for NsysSqlite {
-    fn name(&self) -> &'static str {
-        "nsys-sqlite"
+fn read(import: Import<'_>) -> Result<Option<i64>, Error> {
+    let said = import.notes.warnings.len();
+    let mut database = Database::open(import.path, import.notes)?;
+    database.check(import.options, import.notes)?;
+    let damage = &import.notes.warnings[said..];
+    import.into.run().problems.extend_from_slice(damage);
+    let bytes = database.bytes();
+    import_source(&mut database, bytes, import)
+}
+
+/// What a packed database became, removed at the end.
+pub(crate) struct Unpacked(PathBuf);
+
+impl Deref for Unpacked {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
     }
+}
 
-    fn description(&self) -> &'static str {
-        "Nsight Systems, exported to sqlite"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        // An export or not, the tables will tell.
-        head.is_database_with(&[])
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        if let Some(unpacked) = unpack(path, options, into, notes)? {
-            let done = self.import(&unpacked, options, into, notes, progress);
-            let removed = fs::remove_file(&unpacked);
-            removed.map_err(|error| Error::io(&unpacked, "remove it", error))?;
-            return done.map_err(|error| error.of_file(path));
-        }
-        let said = notes.warnings.len();
-        let mut database = Database::open(path, notes)?;
-        database.check(options, notes)?;
-        into.run()
-            .problems
-            .extend_from_slice(&notes.warnings[said..]);
-        let bytes = database.bytes();
-        import_source(&mut database, (path, bytes), options, into, notes, progress)
+impl Drop for Unpacked {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
     }
 }
 
 /// Unpacks a database next to the run, because SQLite needs random access. `None` if it is not compressed.
-pub(crate) fn unpack(
-    path: &Path,
-    options: &Options,
-    into: &RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<PathBuf>, Error> {
-    let mut nothing = |_| ();
-    let mut packed = Packed::open(path, options, &mut nothing)?;
+pub(crate) fn unpack(import: &mut Import<'_>) -> Result<Option<Unpacked>, Error> {
+    let mut packed = Packed::open(import.path, import.options, no_progress())?;
     if packed.packing().is_none() {
         return Ok(None);
     }
-    let unpacked = into.path().join("import.sqlite");
+    let unpacked = Unpacked(import.into.path().join("import.sqlite"));
     let problem = |error| Error::io(&unpacked, "write it", error);
-    let mut to = File::create(&unpacked).map_err(problem)?;
+    let mut to = File::create(&*unpacked).map_err(problem)?;
     let mut bytes = vec![0; 1 << 16];
     loop {
         match packed.read(&mut bytes) {
             Ok(0) => break,
             Ok(count) => to.write_all(&bytes[..count]).map_err(problem)?,
-            Err(error) => return Err(packed.refusal(path, "its pages", error)),
+            Err(error) => return Err(packed.refusal("its pages", error)),
         }
     }
-    packed.end(notes);
+    packed.end(import.notes);
     Ok(Some(unpacked))
 }
 
@@ -150,50 +137,46 @@ pub fn processes(path: &Path) -> Result<Vec<Process>, Error> {
 /// As [`Importer::import`].
 pub fn import_source(
     source: &mut dyn Source,
-    (path, bytes): (&Path, u64),
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
+    bytes: u64,
+    mut import: Import<'_>,
 ) -> Result<Option<i64>, Error> {
-    let Some(Part::Process(process)) = options.part else {
-        return import_all(source, (path, bytes), options, into, notes, progress);
+    let Some(Part::Process(process)) = import.options.part else {
+        return import_all(source, bytes, &mut import);
     };
     let pid = process.pid().to_string();
-    into.run().values.insert("nsys.process".to_owned(), pid);
+    let values = &mut import.into.run().values;
+    values.insert("nsys.process".to_owned(), pid);
     let mut own = OfProcess::new(source, process)?;
-    let wall_ns = import_all(&mut own, (path, bytes), options, into, notes, progress)?;
+    let wall_ns = import_all(&mut own, bytes, &mut import)?;
     if own.of_nobody() > 0 {
         let why = "rows of processes that ran no kernels".to_owned();
-        notes.left_out.insert(why, own.of_nobody());
+        import.notes.left_out.insert(why, own.of_nobody());
     }
     Ok(wall_ns)
 }
 
 fn import_all(
     source: &mut dyn Source,
-    (path, bytes): (&Path, u64),
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
+    bytes: u64,
+    import: &mut Import<'_>,
 ) -> Result<Option<i64>, Error> {
-    let host = tables::resolve(&tables::HOST, source, notes);
-    let device = tables::resolve(&tables::DEVICE, source, notes);
+    let options = import.options;
+    let host = tables::resolve(&tables::HOST, source, import.notes);
+    let device = tables::resolve(&tables::DEVICE, source, import.notes);
     if host.is_empty() && device.is_empty() {
-        return Err(no_export(path, &source.tables()));
+        return Err(import.refused(no_export(&source.tables())));
     }
     tables::name_the_rest(
         source,
         &[host.as_slice(), device.as_slice()].concat(),
-        notes,
+        import.notes,
     );
     let rows = host
         .iter()
         .chain(&device)
         .map(|t| source.rows(t.table()))
         .sum();
-    let mut context = Context::new(path, into, notes, progress, bytes, rows);
+    let mut context = Context::new(import, bytes, rows);
     context.read_names(source)?;
     context.schemas = Schemas::read(source)?;
     let mut source = Once::new(source);
@@ -220,60 +203,41 @@ fn import_all(
     context.finish(&mut source, options)
 }
 
-fn no_export(path: &Path, found: &[String]) -> Error {
+/// Why a database with these tables is no export.
+fn no_export(found: &[String]) -> String {
     let has = |table: &str| found.iter().any(|name| name == table);
     let is_of_nsys = |name: &String| {
         ["CUPTI_", "ENUM_NSYS", "StringIds", "NVTX_"]
             .iter()
             .any(|begin| name.starts_with(begin))
     };
-    let known = if has("ANALYSIS_DETAILS") || has("TARGET_INFO_SYSTEM_ENV") {
-        Some(
-            "is an Nsight Systems export without activity: no CUDA call, NVTX range or call of the system was recorded \
-             (hint: record again with `nsys profile --trace cuda,nvtx,osrt PROGRAM`, and see that the program uses the GPU)",
-        )
-    } else {
-        None
-    };
-    if let Some(problem) = known {
-        return Error::Format {
-            path: path.to_owned(),
-            problem: problem.to_owned(),
-        };
+    if has("ANALYSIS_DETAILS") || has("TARGET_INFO_SYSTEM_ENV") {
+        return "is an Nsight Systems export without activity: no CUDA call, NVTX range or call of the system was recorded \
+                (hint: record again with `nsys profile --trace cuda,nvtx,osrt PROGRAM`, and see that the program uses the GPU)"
+            .to_owned();
     }
-    let is_of_another = !found.is_empty() && !found.iter().any(is_of_nsys);
-    let mut found: Vec<&str> = found.iter().take(8).map(String::as_str).collect();
-    if found.is_empty() {
-        found.push("no table");
-    }
+    let first = &found[..found.len().min(8)];
     // Tables of rocprof before version 3, of what was recorded.
     let is_of_rocprof = ["KERN", "OPS", "COPY", "HIP", "HSA"];
-    if found.iter().all(|table| is_of_rocprof.contains(table)) {
-        return Error::Format {
-            path: path.to_owned(),
-            problem: "is a database of rocprof (hint: give the results.json or results.csv that rocprof wrote beside it)"
-                .to_owned(),
-        };
+    let mut tables = first.iter().map(String::as_str);
+    if !found.is_empty() && tables.all(|table| is_of_rocprof.contains(&table)) {
+        return "is a database of rocprof (hint: give the results.json or results.csv that rocprof wrote beside it)"
+            .to_owned();
     }
-    if is_of_another {
-        return Error::Format {
-            path: path.to_owned(),
-            problem: format!(
-                "is a database of no known profiler, with tables {} (hint: read are those of Nsight Systems, nvprof, \
-                 rocprofv3, rocmProfileData, hipprof and Ascend's profilers)",
-                found.join(", ")
-            ),
-        };
+    let tables = match first {
+        [] => "no table".to_owned(),
+        first => first.join(", "),
+    };
+    if !found.is_empty() && !found.iter().any(is_of_nsys) {
+        return format!(
+            "is a database of no known profiler, with tables {tables} (hint: read are those of Nsight Systems, nvprof, \
+             rocprofv3, rocmProfileData, hipprof and Ascend's profilers)"
+        );
     }
-    Error::Format {
-        path: path.to_owned(),
-        problem: format!(
-            "expected an Nsight Systems export with tables such as CUPTI_ACTIVITY_KIND_KERNEL or \
-             NVTX_EVENTS, found {}; make one with `nsys export --type sqlite REPORT.nsys-rep`, and record \
-             with `--trace cuda,nvtx,osrt`",
-            found.join(", ")
-        ),
-    }
+    format!(
+        "expected an Nsight Systems export with tables such as CUPTI_ACTIVITY_KIND_KERNEL or NVTX_EVENTS, found {tables}; \
+         make one with `nsys export --type sqlite REPORT.nsys-rep`, and record with `--trace cuda,nvtx,osrt`"
+    )
 }
 
 #[cfg(test)]

@@ -3,15 +3,12 @@
 //! Names of calls are numbers there (`cbid`): those that traces of Kineto show beside their names are named, others stay
 //! numbers. Ranges of NVTX are read, other records are counted. Names are held in memory, rows are not.
 
-use std::collections::{BTreeSet, HashMap};
-use std::path::Path;
+use std::collections::HashMap;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::chrome::feed::{Feed, Kind, Slice};
-use crate::importer::{Head, Importer};
-use crate::sqlite_rows::{Rows, number, quoted, small, text, unsigned};
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::chrome::feed::{Feed, Kind, NO_TIMES, Slice};
+use crate::importer::{Import, Importer};
+use crate::sqlite_rows::{Cells, Rows, Texts, quoted};
 
 const TABLES: [&str; 5] = [
     "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
@@ -62,373 +59,218 @@ const RUNTIME: &[(u32, &str)] = &[
 ];
 const DRIVER: &[(u32, &str)] = &[(307, "cuLaunchKernel")];
 
-pub struct Nvprof;
+pub const IMPORTER: Importer = Importer {
+    name: "nvprof",
+    description: "nvprof: the database of NVIDIA's profiler before Nsight",
+    recognises: |head| head.is_database_with(&["StringTable", "_id_"]),
+    read,
+};
 
-impl Importer for Nvprof {
-    fn name(&self) -> &'static str {
-        "nvprof"
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let rows = Rows::open(&mut import)?;
+    if !TABLES.iter().any(|table| rows.has(table)) {
+        return Err(rows.without(TABLES[0], "nvprof"));
     }
-
-    fn description(&self) -> &'static str {
-        "nvprof: the database of NVIDIA's profiler before Nsight"
+    let mut feed = Feed::new(import, "nvprof");
+    let names = rows.texts("StringTable", ["_id_", "value"])?;
+    devices(&rows, &names, &mut feed)?;
+    for table in [
+        "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+    ] {
+        kernels(&rows, table, &names, &mut feed)?;
     }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        head.is_database_with(&["StringTable", "_id_"])
+    feed.progress(rows.bytes / 2);
+    for table in [
+        "CUPTI_ACTIVITY_KIND_MEMCPY",
+        "CUPTI_ACTIVITY_KIND_MEMCPY2",
+        "CUPTI_ACTIVITY_KIND_MEMSET",
+    ] {
+        copies(&rows, table, &mut feed)?;
     }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut rows = Rows::open(path, options, into, notes)?;
-        if !TABLES.iter().any(|table| rows.has(table)) {
-            let found: Vec<&str> = rows.tables().take(8).collect();
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: format!(
-                    "expected a database of nvprof with tables such as {}, found {}",
-                    TABLES[0],
-                    found.join(", ")
-                ),
-            });
-        }
-        let mut feed = Feed::new(path, "nvprof", into, notes, options);
-        let names = names(&mut rows)?;
-        devices(&mut rows, &mut feed)?;
-        for table in [
-            "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
-            "CUPTI_ACTIVITY_KIND_KERNEL",
-        ] {
-            kernels(&mut rows, table, &names, &mut feed)?;
-        }
-        progress(rows.bytes / 2);
-        for table in [
-            "CUPTI_ACTIVITY_KIND_MEMCPY",
-            "CUPTI_ACTIVITY_KIND_MEMCPY2",
-            "CUPTI_ACTIVITY_KIND_MEMSET",
-        ] {
-            copies(&mut rows, table, &mut feed)?;
-        }
-        for (table, known, prefix) in [
-            ("CUPTI_ACTIVITY_KIND_RUNTIME", RUNTIME, "cuda runtime call"),
-            ("CUPTI_ACTIVITY_KIND_DRIVER", DRIVER, "cuda driver call"),
-        ] {
-            calls(&mut rows, table, known, prefix, &mut feed)?;
-        }
-        ranges(&mut rows, &names, &mut feed)?;
-        progress(rows.bytes);
-        rows.finish(feed, options)
+    for (table, known, prefix) in [
+        ("CUPTI_ACTIVITY_KIND_RUNTIME", RUNTIME, "cuda runtime call"),
+        ("CUPTI_ACTIVITY_KIND_DRIVER", DRIVER, "cuda driver call"),
+    ] {
+        calls(&rows, table, known, prefix, &mut feed)?;
     }
+    ranges(&rows, &names, &mut feed)?;
+    rows.finish(feed)
 }
 
-fn names(rows: &mut Rows) -> Result<HashMap<i64, String>, Error> {
-    let mut names = HashMap::new();
-    if rows.has("StringTable") {
-        rows.each(
-            "SELECT _id_, value FROM StringTable",
-            |row| Ok((number(row, 0), text(row, 1))),
-            |(id, name)| {
-                names.extend(id.zip(name));
-                Ok(())
-            },
-        )?;
-    }
-    Ok(names)
-}
-
-/// A query for these columns, with null for missing ones. `None` if the table does not exist.
-fn select(rows: &mut Rows, table: &str, columns: &[&str]) -> Result<Option<String>, Error> {
-    if !rows.has(table) {
-        return Ok(None);
-    }
-    let known: BTreeSet<String> = rows.columns(table)?;
-    let columns: Vec<String> = columns
-        .iter()
-        .map(|column| {
-            if known.contains(&column.to_ascii_lowercase()) {
-                quoted(column)
-            } else {
-                "NULL".to_owned()
-            }
-        })
-        .collect();
-    Ok(Some(format!(
-        "SELECT {} FROM {}",
-        columns.join(", "),
-        quoted(table)
-    )))
-}
-
-fn devices(rows: &mut Rows, feed: &mut Feed<'_>) -> Result<(), Error> {
-    let columns = ["id", "name", "numMultiprocessors"];
-    let Some(sql) = select(rows, "CUPTI_ACTIVITY_KIND_DEVICE", &columns)? else {
-        return Ok(());
-    };
-    let names = names(rows)?;
-    rows.each(
-        &sql,
-        |row| Ok((small(row, 0), number(row, 1), text(row, 1), small(row, 2))),
-        |(id, number, name, units)| {
-            let name = number.and_then(|id| names.get(&id).cloned()).or(name);
-            match id {
-                Some(id) => feed.device(id, name.as_deref().unwrap_or("GPU"), units),
-                None => Ok(()),
-            }
-        },
-    )
-}
-
-fn kernels(
-    rows: &mut Rows,
+/// Visits these columns of a table if it exists. Missing columns are null.
+fn each(
+    rows: &Rows<'_>,
     table: &str,
-    names: &HashMap<i64, String>,
-    feed: &mut Feed<'_>,
+    columns: &str,
+    order: &str,
+    visit: impl FnMut(Cells<'_>) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let columns = [
-        "start",
-        "end",
-        "name",
-        "deviceId",
-        "streamId",
-        "correlationId",
-        "gridX",
-        "gridY",
-        "gridZ",
-        "blockX",
-        "blockY",
-        "blockZ",
-        "registersPerThread",
-        "staticSharedMemory",
-        "dynamicSharedMemory",
-    ];
-    let Some(sql) = select(rows, table, &columns)? else {
+    if !rows.has(table) {
         return Ok(());
-    };
-    rows.each(
-        &sql,
-        |row| {
-            let three =
-                |at: usize| Some([small(row, at)?, small(row, at + 1)?, small(row, at + 2)?]);
-            let shared = [unsigned(row, 13), unsigned(row, 14)];
-            let shared = shared.iter().flatten().copied().reduce(u64::saturating_add);
-            let name = number(row, 2).and_then(|id| names.get(&id).cloned());
-            let slice = Slice {
-                device: small(row, 3),
-                stream: small(row, 4),
-                correlation: unsigned(row, 5),
-                grid: three(6),
-                block: three(9),
-                registers: unsigned(row, 12),
-                shared_memory_bytes: shared,
-                ..Slice::new(Kind::Kernel, "", (0, 0))
-            };
-            Ok((number(row, 0).zip(number(row, 1)), name, slice))
-        },
-        |(times, name, slice)| {
-            let Some((start_ns, end_ns)) = times else {
-                feed.notes().leave_out("row without times that are numbers");
-                return Ok(());
-            };
-            feed.slice(&Slice {
-                name: name.as_deref().unwrap_or("kernel without a name"),
-                start_ns,
-                end_ns,
-                ..slice
-            })
-        },
-    )
+    }
+    let known = rows.columns(table)?;
+    let columns = columns.split_whitespace().map(|column| {
+        if known.contains(&column.to_ascii_lowercase()) {
+            quoted(column)
+        } else {
+            "NULL".to_owned()
+        }
+    });
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    let sql = format!("SELECT {columns} FROM {}{order}", quoted(table));
+    rows.each(&sql, visit)
 }
 
-fn copies(rows: &mut Rows, table: &str, feed: &mut Feed<'_>) -> Result<(), Error> {
-    let columns = [
-        "start",
-        "end",
-        "copyKind",
-        "srcKind",
-        "dstKind",
-        "bytes",
-        "deviceId",
-        "streamId",
-        "correlationId",
-    ];
-    let Some(sql) = select(rows, table, &columns)? else {
-        return Ok(());
-    };
+fn devices(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {
+    let table = "CUPTI_ACTIVITY_KIND_DEVICE";
+    each(rows, table, "id name numMultiprocessors", "", |row| {
+        let Some(id) = row.small(0) else {
+            return Ok(());
+        };
+        let text = row.text(1);
+        let name = names.of(row.number(1)).or(text.as_deref());
+        feed.device(id, name.unwrap_or("GPU"), row.small(2))
+    })
+}
+
+fn kernels(rows: &Rows<'_>, table: &str, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {
+    let columns = "start end name deviceId streamId correlationId gridX gridY gridZ blockX blockY blockZ \
+                   registersPerThread staticSharedMemory dynamicSharedMemory";
+    each(rows, table, columns, "", |row| {
+        let Some(times_ns) = row.times(0) else {
+            return feed.leave_out(NO_TIMES);
+        };
+        let shared = [row.unsigned(13), row.unsigned(14)];
+        let shared = shared.into_iter().flatten().reduce(u64::saturating_add);
+        let name = names.of(row.number(2)).unwrap_or("kernel without a name");
+        feed.slice(&Slice {
+            device: row.small(3),
+            stream: row.small(4),
+            correlation: row.unsigned(5),
+            grid: row.three(6),
+            block: row.three(9),
+            registers: row.unsigned(12),
+            shared_memory_bytes: shared,
+            ..Slice::new(Kind::Kernel, name, times_ns)
+        })
+    })
+}
+
+fn copies(rows: &Rows<'_>, table: &str, feed: &mut Feed<'_>) -> Result<(), Error> {
+    let columns = "start end copyKind srcKind dstKind bytes deviceId streamId correlationId";
     let is_fill = table.ends_with("MEMSET");
-    rows.each(
-        &sql,
-        |row| {
-            let slice = Slice {
-                bytes: unsigned(row, 5),
-                device: small(row, 6),
-                stream: small(row, 7),
-                correlation: unsigned(row, 8),
-                ..Slice::new(if is_fill { Kind::Fill } else { Kind::Copy }, "", (0, 0))
-            };
-            let kinds = [number(row, 2), number(row, 3), number(row, 4)];
-            Ok((number(row, 0).zip(number(row, 1)), kinds, slice))
-        },
-        |(times, [kind, from, to], slice)| {
-            let Some((start_ns, end_ns)) = times else {
-                feed.notes().leave_out("row without times that are numbers");
-                return Ok(());
-            };
-            // CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
-            let direction = match kind {
-                Some(1 | 3) => "HtoD",
-                Some(2 | 4) => "DtoH",
-                Some(5..=8) => "DtoD",
-                Some(9) => "HtoH",
-                Some(10) => "PtoP",
-                _ => "unknown",
-            };
-            let memory = |kind: Option<i64>| match kind {
-                Some(1) => "Pageable",
-                Some(2) => "Pinned",
-                Some(3) => "Device",
-                Some(4) => "Array",
-                Some(5) => "Managed",
-                _ => "Unknown",
-            };
-            let name = if is_fill {
-                "Memset (Device)".to_owned()
-            } else {
-                format!("Memcpy {direction} ({} -> {})", memory(from), memory(to))
-            };
-            feed.slice(&Slice {
-                name: &name,
-                start_ns,
-                end_ns,
-                ..slice
-            })
-        },
-    )
+    each(rows, table, columns, "", |row| {
+        let Some(times_ns) = row.times(0) else {
+            return feed.leave_out(NO_TIMES);
+        };
+        // CUpti_ActivityMemcpyKind and CUpti_ActivityMemoryKind.
+        let direction = match row.number(2) {
+            Some(1 | 3) => "HtoD",
+            Some(2 | 4) => "DtoH",
+            Some(5..=8) => "DtoD",
+            Some(9) => "HtoH",
+            Some(10) => "PtoP",
+            _ => "unknown",
+        };
+        let memory = |at: usize| match row.number(at) {
+            Some(1) => "Pageable",
+            Some(2) => "Pinned",
+            Some(3) => "Device",
+            Some(4) => "Array",
+            Some(5) => "Managed",
+            _ => "Unknown",
+        };
+        let (kind, name) = if is_fill {
+            (Kind::Fill, "Memset (Device)".to_owned())
+        } else {
+            let (from, to) = (memory(3), memory(4));
+            (Kind::Copy, format!("Memcpy {direction} ({from} -> {to})"))
+        };
+        feed.slice(&Slice {
+            bytes: row.unsigned(5),
+            device: row.small(6),
+            stream: row.small(7),
+            correlation: row.unsigned(8),
+            ..Slice::new(kind, &name, times_ns)
+        })
+    })
 }
 
 fn calls(
-    rows: &mut Rows,
+    rows: &Rows<'_>,
     table: &str,
     known: &[(u32, &str)],
     prefix: &str,
     feed: &mut Feed<'_>,
 ) -> Result<(), Error> {
-    let columns = [
-        "start",
-        "end",
-        "cbid",
-        "processId",
-        "threadId",
-        "correlationId",
-    ];
-    let Some(sql) = select(rows, table, &columns)? else {
-        return Ok(());
-    };
-    rows.each(
-        &sql,
-        |row| {
+    let columns = "start end cbid processId threadId correlationId";
+    each(rows, table, columns, "", |row| {
+        let Some(times_ns) = row.times(0) else {
+            return feed.leave_out(NO_TIMES);
+        };
+        let number = row.small(2).unwrap_or(0);
+        let known = known.iter().find(|(of, _)| *of == number);
+        let unknown = format!("{prefix} {number}");
+        feed.slice(&Slice {
+            process: row.unsigned(3).unwrap_or(0),
             // Threads are the lower half of a handle, at times with a sign.
-            let thread = number(row, 4).map_or(0, |thread| u64::from(thread as u32));
-            let slice = Slice {
-                process: unsigned(row, 3).unwrap_or(0),
-                thread,
-                correlation: unsigned(row, 5),
-                ..Slice::new(Kind::Call, "", (0, 0))
-            };
-            Ok((number(row, 0).zip(number(row, 1)), small(row, 2), slice))
-        },
-        |(times, number, slice)| {
-            let Some((start_ns, end_ns)) = times else {
-                feed.notes().leave_out("row without times that are numbers");
-                return Ok(());
-            };
-            let number = number.unwrap_or(0);
-            let known = known.iter().find(|(of, _)| *of == number);
-            let name = known.map_or_else(
-                || format!("{prefix} {number}"),
-                |(_, name)| (*name).to_owned(),
-            );
-            feed.slice(&Slice {
-                name: &name,
-                start_ns,
-                end_ns,
-                ..slice
-            })
-        },
-    )
+            thread: row.number(4).map_or(0, |thread| u64::from(thread as u32)),
+            correlation: row.unsigned(5),
+            ..Slice::new(
+                Kind::Call,
+                known.map_or(&unknown, |(_, name)| name),
+                times_ns,
+            )
+        })
+    })
 }
 
 /// An NVTX range consists of two records with one id.
-fn ranges(rows: &mut Rows, names: &HashMap<i64, String>, feed: &mut Feed<'_>) -> Result<(), Error> {
+fn ranges(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {
     /// `CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS`, `_START`, `_END`.
     const INSTANT: i64 = 1;
     const START: i64 = 2;
     const END: i64 = 4;
-    let columns = ["flags", "timestamp", "id", "objectId", "name"];
-    let Some(sql) = select(rows, "CUPTI_ACTIVITY_KIND_MARKER", &columns)? else {
-        return Ok(());
-    };
-    let sql = format!("{sql} ORDER BY timestamp");
     let mut open: HashMap<i64, (i64, String, (u64, u64))> = HashMap::new();
-    rows.each(
-        &sql,
-        |row| {
-            // Process and thread, of 32 bits and 64.
-            let object: Vec<u8> = row.get(3).unwrap_or_default();
-            let part = |at: usize, length: usize| {
-                let bytes = object.get(at..at + length)?;
-                Some(
-                    bytes
-                        .iter()
-                        .rev()
-                        .fold(0_u64, |word, byte| word << 8 | u64::from(*byte)),
-                )
-            };
-            let place = (part(0, 4).unwrap_or(0), part(4, 4).unwrap_or(0));
-            Ok((
-                number(row, 0).unwrap_or(0),
-                number(row, 1),
-                number(row, 2),
-                number(row, 4),
-                place,
-            ))
-        },
-        |(flags, time, id, name, place)| {
-            let (Some(time_ns), Some(id)) = (time, id) else {
-                feed.notes().leave_out("row without times that are numbers");
-                return Ok(());
-            };
-            let name = || {
-                let name = name.and_then(|id| names.get(&id).cloned());
-                name.unwrap_or_else(|| "range without a name".to_owned())
-            };
-            if flags & INSTANT != 0 {
-                return feed.instant(place, &name(), time_ns);
-            }
-            if flags & START != 0 {
-                open.insert(id, (time_ns, name(), place));
-                return Ok(());
-            }
-            if flags & END == 0 {
-                return Ok(());
-            }
-            let Some((start_ns, name, (process, thread))) = open.remove(&id) else {
-                feed.notes().leave_out("end of a range without its start");
-                return Ok(());
-            };
-            feed.slice(&Slice {
-                process,
-                thread,
-                ..Slice::new(Kind::Range, &name, (start_ns, time_ns))
-            })
-        },
-    )?;
+    let (table, columns) = (
+        "CUPTI_ACTIVITY_KIND_MARKER",
+        "flags timestamp id objectId name",
+    );
+    each(rows, table, columns, " ORDER BY timestamp", |row| {
+        let (Some(time_ns), Some(id)) = (row.number(1), row.number(2)) else {
+            return feed.leave_out(NO_TIMES);
+        };
+        let flags = row.number(0).unwrap_or(0);
+        // Process and thread, of 32 bits and 64.
+        let object = row.bytes(3);
+        let part = |at: usize| {
+            let bytes = object.get(at..)?.first_chunk()?;
+            Some(u64::from(u32::from_le_bytes(*bytes)))
+        };
+        let place = (part(0).unwrap_or(0), part(4).unwrap_or(0));
+        let name = names.of(row.number(4)).unwrap_or("range without a name");
+        if flags & INSTANT != 0 {
+            return feed.instant(place, name, time_ns);
+        }
+        if flags & START != 0 {
+            open.insert(id, (time_ns, name.to_owned(), place));
+            return Ok(());
+        }
+        if flags & END == 0 {
+            return Ok(());
+        }
+        let Some((start_ns, name, (process, thread))) = open.remove(&id) else {
+            return feed.leave_out("end of a range without its start");
+        };
+        feed.slice(&Slice {
+            process,
+            thread,
+            ..Slice::new(Kind::Range, &name, (start_ns, time_ns))
+        })
+    })?;
     for _ in open {
-        feed.notes().leave_out("start of a range without its end");
+        feed.leave_out("start of a range without its end")?;
     }
     Ok(())
 }

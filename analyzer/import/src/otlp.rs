@@ -19,69 +19,48 @@ mod document;
 mod spans;
 
 use std::io::BufReader;
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use document::Document;
 use spans::Spans;
 
-pub struct Otlp;
+pub const IMPORTER: Importer = Importer {
+    name: "otlp",
+    description: "OpenTelemetry traces in JSON (OTLP/JSON)",
+    recognises,
+    read,
+};
 
-impl Importer for Otlp {
-    fn name(&self) -> &'static str {
-        "otlp"
-    }
-
-    fn description(&self) -> &'static str {
-        "OpenTelemetry traces in JSON (OTLP/JSON)"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let member = head.text().strip_prefix('{').map(str::trim_start);
-        member.is_some_and(|text| text.starts_with("\"resourceSpans\""))
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut source = Source::open(path, options, progress)?;
-        let mut spans = Spans::default();
-        let json = serde_json::Deserializer::from_reader(BufReader::new(&mut source));
-        for (documents, next) in json.into_iter::<Document>().enumerate() {
-            match next {
-                Ok(document) => spans.take(document, into, notes),
-                Err(error) if documents > 0 && options.partial => {
-                    let text = format!(
-                        "cut or damaged ({error}): the {documents} documents before were read"
-                    );
-                    notes.cut_short(into, text);
-                    break;
-                }
-                Err(error) => return Err(damaged(path, documents, &error)),
-            }
-        }
-        source.end(notes);
-        spans.write(path, into, notes)
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let member = head.text().strip_prefix('{').map(str::trim_start);
+    member.is_some_and(|text| text.starts_with("\"resourceSpans\""))
 }
 
-fn damaged(path: &Path, documents: usize, error: &serde_json::Error) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: format!("line {}, document {}", error.line(), documents + 1),
-        problem: format!(
-            "expected OTLP/JSON, an object with resourceSpans: {error}; export it again"
-        ),
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut source = import.open()?;
+    let mut spans = Spans::default();
+    let json = serde_json::Deserializer::from_reader(BufReader::new(&mut source));
+    for (documents, next) in json.into_iter::<Document>().enumerate() {
+        match next {
+            Ok(document) => spans.take(document, &mut import),
+            Err(error) if documents > 0 && import.options.partial => {
+                import.problem(format!(
+                    "cut or damaged ({error}): the {documents} documents before were read"
+                ));
+                break;
+            }
+            Err(error) => {
+                let place = format!("line {}, document {}", error.line(), documents + 1);
+                let problem = format!(
+                    "expected OTLP/JSON, an object with resourceSpans: {error}; export it again"
+                );
+                return Err(import.damaged(place, problem));
+            }
+        }
     }
+    source.end(import.notes);
+    spans.write(&mut import)
 }
 
 #[cfg(test)]

@@ -10,13 +10,9 @@ mod host_facts;
 mod samples;
 
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use header::Header;
 use samples::Samples;
 
@@ -26,70 +22,54 @@ pub(crate) const PERF_DATA_HINT: &str = "convert it with `perf script -i FILE > 
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
 /// Output of `perf script`. The run extends from the first sample to the last.
-pub struct PerfScript;
+pub const IMPORTER: Importer = Importer {
+    name: "perf-script",
+    description: "The text of perf script",
+    recognises,
+    read,
+};
 
-impl Importer for PerfScript {
-    fn name(&self) -> &'static str {
-        "perf-script"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let mut lines = head.text().lines();
+    // A thread and a time alone begin lines of other programs' logs too.
+    let mut may_begin_stack = false;
+    lines.any(|line| match Header::parse(line) {
+        Some(header) => {
+            may_begin_stack = header.text.is_empty() && header.may_be_of_perf();
+            header.is_surely_of_perf()
+        }
+        None => std::mem::take(&mut may_begin_stack) && frame::parse(line).is_some(),
+    })
+}
 
-    fn description(&self) -> &'static str {
-        "The text of perf script"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let mut lines = head.text().lines();
-        // A thread and a time alone begin lines of other programs' logs too.
-        let mut may_begin_stack = false;
-        lines.any(|line| match Header::parse(line) {
-            Some(header) => {
-                may_begin_stack = header.text.is_empty() && header.may_be_of_perf();
-                header.is_surely_of_perf()
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut lines = BufReader::new(import.open()?);
+    let mut samples = Samples::new(import.into);
+    let mut bytes = Vec::new();
+    for number in 1_u64.. {
+        match read_line(&mut lines, &mut bytes) {
+            Ok(Line::End) => break,
+            Ok(Line::TooLong) => import.notes.leave_out("line of more than 1 MiB"),
+            Ok(Line::Read) if number == 1 && bytes.starts_with(PERF_DATA) => {
+                return Err(import.refused(format!(
+                        "expected the text of perf script, found the data of perf record; {PERF_DATA_HINT}"
+                    )));
             }
-            None => std::mem::take(&mut may_begin_stack) && frame::parse(line).is_some(),
-        })
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut lines = BufReader::new(Source::open(path, options, progress)?);
-        let mut samples = Samples::new(into);
-        let mut bytes = Vec::new();
-        for number in 1_u64.. {
-            match read_line(&mut lines, &mut bytes) {
-                Ok(Line::End) => break,
-                Ok(Line::TooLong) => notes.leave_out("line of more than 1 MiB"),
-                Ok(Line::Read) if number == 1 && bytes.starts_with(PERF_DATA) => {
-                    return Err(Error::Format {
-                        path: path.to_owned(),
-                        problem: format!(
-                            "expected the text of perf script, found the data of perf record; {PERF_DATA_HINT}"
-                        ),
-                    });
-                }
-                Ok(Line::Read) => samples.line(&String::from_utf8_lossy(&bytes), into, notes)?,
-                Err(error) if options.partial && number > 1 => {
-                    let text = format!(
-                        "cannot be read beyond line {number} ({error}): everything before was read"
-                    );
-                    notes.cut_short(into, text);
-                    break;
-                }
-                Err(error) => {
-                    let place = format!("line {number}");
-                    return Err(lines.get_ref().refusal(path, place, error));
-                }
+            Ok(Line::Read) => samples.line(&String::from_utf8_lossy(&bytes), &mut import)?,
+            Err(error) if import.options.partial && number > 1 => {
+                import.problem(format!(
+                    "cannot be read beyond line {number} ({error}): everything before was read"
+                ));
+                break;
+            }
+            Err(error) => {
+                let place = format!("line {number}");
+                return Err(lines.get_ref().refusal(place, error));
             }
         }
-        lines.get_mut().end(notes);
-        samples.finish(path, into, notes)
     }
+    lines.get_mut().end(import.notes);
+    samples.finish(&mut import)
 }
 
 /// True if lines such as `java 15294 cpu-clock:` stand before functions: samples, but no times.

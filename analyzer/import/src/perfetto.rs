@@ -27,68 +27,50 @@ mod rows;
 mod sequence;
 mod tracks;
 
-use std::path::Path;
-
 use prost::Message;
-use trueno_format::run_writer::RunWriter;
 
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use events::Events;
 use messages::TracePacket;
 use packets::Packets;
 
-pub struct Perfetto;
+pub const IMPORTER: Importer = Importer {
+    name: "perfetto",
+    description: "Perfetto traces (protocol buffers with track events)",
+    recognises,
+    read,
+};
 
-impl Importer for Perfetto {
-    fn name(&self) -> &'static str {
-        "perfetto"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let Some((first, rest)) = packets::split(head.bytes()) else {
+        return false;
+    };
+    let is_packet = |bytes: &[u8]| match TracePacket::decode(bytes) {
+        Ok(packet) => packet != TracePacket::default(),
+        Err(_) => false,
+    };
+    is_packet(first) && rest.first().is_none_or(|byte| *byte == packets::PACKET)
+}
 
-    fn description(&self) -> &'static str {
-        "Perfetto traces (protocol buffers with track events)"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let Some((first, rest)) = packets::split(head.bytes()) else {
-            return false;
-        };
-        let is_packet = |bytes: &[u8]| match TracePacket::decode(bytes) {
-            Ok(packet) => packet != TracePacket::default(),
-            Err(_) => false,
-        };
-        is_packet(first) && rest.first().is_none_or(|byte| *byte == packets::PACKET)
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut source = Source::open(path, options, progress)?;
-        let mut packets = Packets::new(path, &mut source);
-        let mut events = Events::default();
-        loop {
-            match packets.next() {
-                Ok(Some(packet)) => events.take(packet, into, notes),
-                Ok(None) => break,
-                Err(error) if events.packets > 0 && options.partial => {
-                    let text = format!("{error}: the {} packets before were read", events.packets);
-                    notes.cut_short(into, text);
-                    break;
-                }
-                Err(error) => return Err(error),
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut source = import.open()?;
+    let mut packets = Packets::new(import.path, &mut source);
+    let mut events = Events::default();
+    loop {
+        match packets.next() {
+            Ok(Some(packet)) => events.take(packet, &mut import),
+            Ok(None) => break,
+            Err(error) if events.packets > 0 && import.options.partial => {
+                let count = events.packets;
+                import.problem(format!("{error}: the {count} packets before were read"));
+                break;
             }
+            Err(error) => return Err(error),
         }
-        source.end(notes);
-        let hash = source.hash();
-        let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
-        rows::write(events, path, hash, options, into, notes)
     }
+    source.end(import.notes);
+    rows::write(events, source.hash()?, import)
 }
 
 #[cfg(test)]

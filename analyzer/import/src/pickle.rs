@@ -54,8 +54,8 @@ pub fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
 }
 
 #[derive(Debug)]
-pub struct Problem {
-    pub at: u64,
+pub struct Damage {
+    pub place: String,
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ struct Reader<'r, R> {
     memo: Vec<Value>,
 }
 
-pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Problem> {
+pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Damage> {
     let mut reader = Reader {
         from,
         at: 0,
@@ -82,10 +82,8 @@ pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Problem> 
         memo: Vec::new(),
     };
     let done = reader.run(sink);
-    done.map_err(|text| Problem {
-        at: reader.at,
-        text,
-    })
+    let place = format!("byte {}", reader.at);
+    done.map_err(|text| Damage { place, text })
 }
 
 impl<R: Read> Reader<'_, R> {
@@ -353,5 +351,53 @@ fn long_number(bytes: &[u8]) -> Value {
         0 => Value::Number(number.cast_signed()),
         0xff if number >> 63 == 1 => Value::Number(number.cast_signed()),
         _ => Value::Nothing,
+    }
+}
+
+#[cfg(test)]
+pub mod tests {
+    use serde_json::Value;
+
+    /// The pickle of a document, as PyTorch's pickler writes it.
+    pub fn pickled(document: &Value) -> Vec<u8> {
+        fn put(value: &Value, into: &mut Vec<u8>) {
+            let text = |text: &str, into: &mut Vec<u8>| {
+                into.push(b'X');
+                into.extend((text.len() as u32).to_le_bytes());
+                into.extend(text.bytes());
+            };
+            match value {
+                Value::Object(items) => {
+                    into.extend(b"}(");
+                    for (key, item) in items {
+                        text(key, into);
+                        put(item, into);
+                    }
+                    into.push(b'u');
+                }
+                Value::Array(items) => {
+                    into.extend(b"](");
+                    items.iter().for_each(|item| put(item, into));
+                    into.push(b'e');
+                }
+                Value::String(value) => text(value, into),
+                Value::Null => into.push(b'N'),
+                Value::Bool(value) => into.push(if *value { 0x88 } else { 0x89 }),
+                Value::Number(number) => match number.as_i64() {
+                    Some(number) => {
+                        into.extend([0x8a, 8]);
+                        into.extend(number.to_le_bytes());
+                    }
+                    None => {
+                        into.push(b'G');
+                        into.extend(number.as_f64().unwrap().to_be_bytes());
+                    }
+                },
+            }
+        }
+        let mut bytes = vec![0x80, 2];
+        put(document, &mut bytes);
+        bytes.push(b'.');
+        bytes
     }
 }

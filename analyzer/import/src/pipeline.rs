@@ -13,106 +13,68 @@
 //! operations come from, and the import says so. In memory are all events of the file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Read;
-use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::DeserializeSeed;
 use trueno_analysis::collectives::Operation;
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{AttributeRow, BrickRow, CollectiveRow, KernelRow, ThreadRow};
 
-use crate::importer::{Head, Importer};
-use crate::json_list::ListInto;
-use crate::mended;
+use crate::importer::{Head, Import, Importer};
+use crate::json::read_list;
 use crate::source::Source;
 use crate::time::rounded_ns;
-use crate::{Error, Notes, Options, Part};
+use crate::{Error, Part, mended};
 
-pub struct PipelineTimeline;
+pub const IMPORTER: Importer = Importer {
+    name: "pipeline-timeline",
+    description: "timelines of pipeline-parallel training jobs (StragglerAnalysis)",
+    recognises,
+    read,
+};
 
-impl Importer for PipelineTimeline {
-    fn name(&self) -> &'static str {
-        "pipeline-timeline"
-    }
-
-    fn description(&self) -> &'static str {
-        "timelines of pipeline-parallel training jobs (StragglerAnalysis)"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let is_list = head.behind(&["[", "{"]).is_some();
-        let has = |word: &str| head.text().contains(word);
-        is_list && has("\"mb_id\"") && (has("\"forward-compute\"") || has("\"backward-compute\""))
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let events = read(path, options, into, notes, progress)?;
-        let job = Job::new(&events);
-        let refuse = |problem: String| Error::Format {
-            path: path.to_owned(),
-            problem,
-        };
-        if job.ranks.is_empty() {
-            return Err(refuse(
-                "expected threads with names such as `PP rank 0, TP rank 0, compute`, found none: nothing says which \
-                 rank an operation is of (hint: write the timeline to its end)"
-                    .to_owned(),
-            ));
-        }
-        let rank = match &options.part {
-            None if job.ranks.len() > 1 => {
-                let ranks = (0..).zip(&job.ranks).map(|(n, at)| (n, at.label()));
-                return Err(Error::Merged {
-                    path: path.to_owned(),
-                    ranks: ranks.collect(),
-                });
-            }
-            None => 0,
-            Some(Part::Rank(label)) => {
-                let found = job.ranks.iter().position(|at| at.label() == *label);
-                found.ok_or_else(|| refuse(format!("has no rank {label}")))?
-            }
-            Some(part) => return Err(refuse(format!("has ranks, and no {}", part.title()))),
-        };
-        let hash = Source::hash_of(path, options)?;
-        into.run().run_id = format!("{:016x}", hash.wrapping_add(rank as u64));
-        Writer {
-            job: &job,
-            into,
-            notes,
-        }
-        .write(rank)
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let is_list = head.behind(&["[", "{"]).is_some();
+    let has = |word: &str| head.text().contains(word);
+    is_list && has("\"mb_id\"") && (has("\"forward-compute\"") || has("\"backward-compute\""))
 }
 
-fn read(
-    path: &Path,
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Vec<Event>, Error> {
-    let read = |list: &mut Vec<Event>, from: &mut dyn Read| {
-        let mut json = serde_json::Deserializer::from_reader(from);
-        let expected = "a list of events";
-        ListInto { list, expected }.deserialize(&mut json)?;
-        json.end()
-    };
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
     let format = mended::Document {
         expected: "a list of events",
         remedy: "write it again",
         units: "events",
         count: |events: &Vec<Event>| events.len(),
     };
-    format.read((path, options), into, notes, progress, read)
+    let events = format.read(&mut import, |list, from| {
+        read_list("a list of events", list, from)
+    })?;
+    let job = Job::new(&events);
+    if job.ranks.is_empty() {
+        return Err(import.refused(
+            "expected threads with names such as `PP rank 0, TP rank 0, compute`, found none: nothing says which \
+             rank an operation is of (hint: write the timeline to its end)",
+        ));
+    }
+    let rank = match &import.options.part {
+        None if job.ranks.len() > 1 => {
+            let ranks = (0..).zip(&job.ranks).map(|(n, at)| (n, at.label()));
+            return Err(Error::Merged {
+                path: import.path.to_owned(),
+                ranks: ranks.collect(),
+            });
+        }
+        None => 0,
+        Some(Part::Rank(label)) => {
+            let found = job.ranks.iter().position(|at| at.label() == *label);
+            found.ok_or_else(|| import.refused(format!("has no rank {label}")))?
+        }
+        Some(part) => {
+            return Err(import.refused(format!("has ranks, and no {}", part.title())));
+        }
+    };
+    let hash = Source::hash_of(import.path, import.options)?;
+    import.into.run().run_id = format!("{:016x}", hash.wrapping_add(rank as u64));
+    let import = import.of(import.path);
+    Writer { job: &job, import }.write(rank)
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -335,8 +297,7 @@ struct Communication {
 
 struct Writer<'w, 'e> {
     job: &'w Job<'e>,
-    into: &'w mut RunWriter,
-    notes: &'w mut Notes,
+    import: Import<'w>,
 }
 
 impl Writer<'_, '_> {
@@ -347,11 +308,11 @@ impl Writer<'_, '_> {
         self.facts(at);
         let iterations = self.iterations(operations)?;
         let streams: BTreeSet<&str> = operations.iter().map(|of| of.stream).collect();
-        let device = self.into.text("device");
+        let device = self.import.text("device");
         let mut id = iterations.len() as u64;
         let mut communications: BTreeMap<&str, Option<Communication>> = BTreeMap::new();
         for of in operations {
-            self.notes.read(&of.event.name);
+            self.import.notes.read(&of.event.name);
             id += 1;
             let lane = streams.iter().position(|stream| *stream == of.stream);
             let brick = of
@@ -362,7 +323,7 @@ impl Writer<'_, '_> {
             let row = KernelRow {
                 id,
                 brick,
-                name: self.into.text(&of.event.name),
+                name: self.import.text(&of.event.name),
                 device: Some(0),
                 stream: lane.map(|lane| lane as u32),
                 start_ns: of.start_ns,
@@ -370,7 +331,7 @@ impl Writer<'_, '_> {
                 timing: device,
                 ..KernelRow::default()
             };
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
             self.attributes(id, &of.event.args)?;
             let name = of.event.name.as_str();
             let communication = communications
@@ -383,10 +344,11 @@ impl Writer<'_, '_> {
         // Once for the file, not for each of its ranks.
         if rank == 0 {
             for _ in 0..job.lost {
-                self.notes
+                self.import
+                    .notes
                     .leave_out("operation on a thread without a rank, or without a time");
             }
-            self.notes.warn(
+            self.import.notes.warn(
                 "the file does not state who takes part in a collective: groups follow Megatron's layout, by the names \
                  of operations",
             );
@@ -395,7 +357,7 @@ impl Writer<'_, '_> {
     }
 
     fn facts(&mut self, at: Coordinates) {
-        let run = self.into.run();
+        let run = self.import.into.run();
         run.clock.source = "imported: one clock for all ranks".to_owned();
         // One file has one clock: all ranks count from the same moment, whenever that was.
         run.clock.origin_realtime_ns = self.job.origin_ns.max(1);
@@ -419,11 +381,12 @@ impl Writer<'_, '_> {
         }
         let thread = ThreadRow {
             thread: 0,
-            name: Some(self.into.text("steps")),
+            name: Some(self.import.text("steps")),
             ..ThreadRow::default()
         };
-        self.notes.add(self.into, &thread)?;
-        let [kind, name, timing] = ["iteration", "step", "device"].map(|text| self.into.text(text));
+        self.import.add(&thread)?;
+        let [kind, name, timing] =
+            ["iteration", "step", "device"].map(|text| self.import.text(text));
         let mut ids = BTreeMap::new();
         for (id, (step, (start_ns, end_ns))) in (1..).zip(steps) {
             ids.insert(step, id);
@@ -438,7 +401,7 @@ impl Writer<'_, '_> {
                 iteration: Some(step.unsigned_abs()),
                 ..BrickRow::default()
             };
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
         }
         Ok(ids)
     }
@@ -456,11 +419,11 @@ impl Writer<'_, '_> {
             };
             let row = AttributeRow {
                 span,
-                name: self.into.text(name),
+                name: self.import.text(name),
                 integer: Some(value),
                 ..AttributeRow::default()
             };
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
         }
         Ok(())
     }
@@ -476,14 +439,14 @@ impl Writer<'_, '_> {
             kernel: Some(kernel),
             time_ns: of.start_ns,
             dur_ns: of.end_ns - of.start_ns,
-            communicator: Some(self.into.text(&found.communicator)),
-            operation: self.into.text(found.operation.name()),
+            communicator: Some(self.import.text(&found.communicator)),
+            operation: self.import.text(found.operation.name()),
             group_size: Some(found.ranks.len() as u32),
-            group_ranks: Some(self.into.text(&format!("[{}]", ranks.join(",")))),
+            group_ranks: Some(self.import.text(&format!("[{}]", ranks.join(",")))),
             peer: found.peer,
             ..CollectiveRow::default()
         };
-        self.notes.add(self.into, &row)
+        self.import.add(&row)
     }
 }
 

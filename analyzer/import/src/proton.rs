@@ -12,111 +12,83 @@
 mod tree;
 
 use std::io::Read;
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::DeviceRow;
 
-use crate::aggregates::Aggregates;
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use tree::{Node, Problem, Reader};
-
-/// Hatchet JSON, written by Triton's Proton.
-pub struct Proton;
 
 /// Limit for a path; of a longer one the innermost part is kept.
 const MAX_PATH_BYTES: usize = 512;
 
-impl Importer for Proton {
-    fn name(&self) -> &'static str {
-        "proton-hatchet"
-    }
+/// Hatchet JSON, written by Triton's Proton.
+pub const IMPORTER: Importer = Importer {
+    name: "proton-hatchet",
+    description: "Triton's Proton: sums as a tree (hatchet JSON)",
+    recognises,
+    read,
+};
 
-    fn description(&self) -> &'static str {
-        "Triton's Proton: sums as a tree (hatchet JSON)"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let is_tree = |key: &str| {
-            let rest = head.behind(&["[", "{", key, ":"]);
-            rest.is_some_and(|rest| rest.contains("\"frame\"") || rest.contains("\"metrics\""))
-        };
-        is_tree("\"children\"") || is_tree("\"frame\"")
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut source = Source::open(path, options, progress)?;
-        let mut bytes = Vec::new();
-        if let Err(error) = source.read_to_end(&mut bytes) {
-            return Err(source.refusal(path, format!("byte {}", bytes.len()), error));
-        }
-        source.end(notes);
-        let mut rows = Aggregates {
-            into,
-            notes,
-            time_ns: 0,
-        };
-        let mut reader = Reader::new(&bytes);
-        let read = reader.read(&mut |node| write(node, &mut rows));
-        match read {
-            Ok(()) => {}
-            Err(Problem::Run(error)) => return Err(error),
-            Err(Problem::Json { at, expected }) => {
-                let place = format!("byte {at}");
-                if !options.partial || rows.notes.kept.is_empty() {
-                    return Err(Error::Damaged {
-                        path: path.to_owned(),
-                        place,
-                        problem: format!(
-                            "expected {expected} in the JSON of Proton; write it again with proton.finalize()"
-                        ),
-                    });
-                }
-                rows.warn(format!(
-                    "was imported up to {place} only: expected {expected}"
-                ));
-            }
-        }
-        if rows.notes.kept.is_empty() {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: "expected a tree with metrics, found none; profile with proton.start() and proton.finalize()"
-                    .to_owned(),
-            });
-        }
-        rows.warn(
-            "the file has sums only, no time of anything: they are counters, and when a kernel ran is not known \
-             (hint: proton.start(\"name\", data=\"trace\") writes the times)",
-        );
-        Ok(None)
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let is_tree = |key: &str| {
+        let rest = head.behind(&["[", "{", key, ":"]);
+        rest.is_some_and(|rest| rest.contains("\"frame\"") || rest.contains("\"metrics\""))
+    };
+    is_tree("\"children\"") || is_tree("\"frame\"")
 }
 
-fn write(node: &Node<'_>, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut source = import.open()?;
+    let mut bytes = Vec::new();
+    if let Err(error) = source.read_to_end(&mut bytes) {
+        return Err(source.refusal(format!("byte {}", bytes.len()), error));
+    }
+    source.end(import.notes);
+    match Reader::new(&bytes).read(&mut |node| write(node, &mut import)) {
+        Ok(()) => {}
+        Err(Problem::Run(error)) => return Err(error),
+        Err(Problem::Json { at, expected }) => {
+            let place = format!("byte {at}");
+            if !import.options.partial || import.notes.kept.is_empty() {
+                let problem = format!(
+                    "expected {expected} in the JSON of Proton; write it again with proton.finalize()"
+                );
+                return Err(import.damaged(place, problem));
+            }
+            import.problem(format!(
+                "was imported up to {place} only: expected {expected}"
+            ));
+        }
+    }
+    if import.notes.kept.is_empty() {
+        return Err(import.refused(
+            "expected a tree with metrics, found none; profile with proton.start() and proton.finalize()",
+        ));
+    }
+    import.problem(
+        "the file has sums only, no time of anything: they are counters, and when a kernel ran is not known \
+         (hint: proton.start(\"name\", data=\"trace\") writes the times)",
+    );
+    Ok(None)
+}
+
+fn write(node: &Node<'_>, import: &mut Import<'_>) -> Result<(), Error> {
     match node {
         Node::Frame { path, metrics } => {
             if metrics.numbers().next().is_some() {
-                rows.notes.read("node");
+                import.notes.read("node");
             }
             let device = metrics.device();
             let path = path_of(path, device);
             for (name, value) in metrics.numbers() {
                 // What a node sums is measured; the rest was stated by the program.
-                let (unit, source) = match name {
+                let kind = match name {
                     "count" => ("calls", "measured"),
                     "time (ns)" => ("ns", "measured"),
                     _ => ("", "declared"),
                 };
-                rows.add(&format!("sum: {path} {name}"), value, unit, source)?;
+                import.sum(0, &format!("sum: {path} {name}"), value, kind)?;
             }
         }
         Node::Device {
@@ -124,20 +96,20 @@ fn write(node: &Node<'_>, rows: &mut Aggregates<'_>) -> Result<(), Error> {
             number,
             metrics,
         } => {
-            rows.notes.read("device");
+            import.notes.read("device");
             let units = metrics.number("num_sms").filter(|units| *units >= 0.0);
             let name = match metrics.text("arch") {
                 Some(arch) => format!("{vendor} {arch}"),
                 None => (*vendor).to_owned(),
             };
             let row = DeviceRow {
-                device: rows.into.text(&format!("gpu:{number}")),
-                name: Some(rows.into.text(&name)),
+                device: import.text(&format!("gpu:{number}")),
+                name: Some(import.text(&name)),
                 memory_bytes: None,
                 multiprocessors: units.map(|units| units as u32),
                 ..DeviceRow::default()
             };
-            rows.notes.add(rows.into, &row)?;
+            import.add(&row)?;
         }
     }
     Ok(())

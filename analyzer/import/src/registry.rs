@@ -1,68 +1,76 @@
 //! All formats, and the one that a file is of.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer, SQLITE_MAGIC};
-use crate::source::Source;
+use crate::importer::{Head, Import, Importer, SQLITE_MAGIC};
+use crate::source::{Source, no_progress};
 use crate::sqlite_rows::table_names;
 use crate::{
-    Error, Notes, Options, ascend_db, axonml, brick_profiler, cgp, chrome, device_csv, firefox,
+    Error, Options, ascend_db, axonml, brick_profiler, cgp, chrome, device_csv, firefox,
     flight_recorder, foreign, hipprof, ncu, nsys, nvprof, otlp, perf_script, perfetto, pipeline,
     proton, renacer, rocpd, rocprof_json, rpd, speedscope, strace, tensorrt, torch_memory, xplane,
 };
 
 /// All formats. A file is of the first one that recognises it.
-pub const IMPORTERS: [&dyn Importer; 27] = [
-    &axonml::Axonml,
-    &brick_profiler::BrickProfiler,
-    &cgp::Cgp,
-    &otlp::Otlp,
-    &rocprof_json::RocprofJson,
-    &tensorrt::TensorRt,
-    &proton::Proton,
-    &nsys::json_lines::NsysJsonLines,
-    &speedscope::Speedscope,
-    &firefox::Firefox,
-    &flight_recorder::FlightRecorder,
-    &torch_memory::TorchMemory,
-    &pipeline::PipelineTimeline,
-    &chrome::Kineto,
-    &rpd::Rpd,
-    &rocpd::Rocpd,
-    &ascend_db::AscendDb,
-    &hipprof::Hipprof,
-    &nvprof::Nvprof,
-    &nsys::NsysSqlite,
-    &ncu::NcuCsv,
-    &device_csv::DeviceCsv,
-    &renacer::Renacer,
-    &perf_script::PerfScript,
-    &strace::Strace,
-    &xplane::XPlaneFile,
-    &perfetto::Perfetto,
+pub const IMPORTERS: [&Importer; 27] = [
+    &axonml::IMPORTER,
+    &brick_profiler::IMPORTER,
+    &cgp::IMPORTER,
+    &otlp::IMPORTER,
+    &rocprof_json::IMPORTER,
+    &tensorrt::IMPORTER,
+    &proton::IMPORTER,
+    &nsys::json_lines::IMPORTER,
+    &speedscope::IMPORTER,
+    &firefox::IMPORTER,
+    &flight_recorder::IMPORTER,
+    &torch_memory::IMPORTER,
+    &pipeline::IMPORTER,
+    &chrome::IMPORTER,
+    &rpd::IMPORTER,
+    &rocpd::IMPORTER,
+    &ascend_db::IMPORTER,
+    &hipprof::IMPORTER,
+    &nvprof::IMPORTER,
+    &DATABASE,
+    &ncu::IMPORTER,
+    &device_csv::IMPORTER,
+    &renacer::IMPORTER,
+    &perf_script::IMPORTER,
+    &strace::IMPORTER,
+    &xplane::IMPORTER,
+    &perfetto::IMPORTER,
 ];
 
-pub fn importer(name: &str) -> Option<&'static dyn Importer> {
-    IMPORTERS
-        .into_iter()
-        .find(|importer| importer.name() == name)
+/// The first bytes of a packed database name no tables, which say whose it is: it is detected once more, unpacked.
+const DATABASE: Importer = Importer {
+    read: |mut import: Import<'_>| {
+        let Some(unpacked) = nsys::unpack(&mut import)? else {
+            return nsys::IMPORTER.import(import);
+        };
+        let importer = detect(&unpacked);
+        let done = importer.and_then(|importer| importer.import(import.of(&unpacked)));
+        done.map_err(|error| error.of_file(import.path))
+    },
+    ..nsys::IMPORTER
+};
+
+pub fn importer(name: &str) -> Option<&'static Importer> {
+    IMPORTERS.into_iter().find(|importer| importer.name == name)
 }
 
-fn recognise(head: &Head<'_>) -> Option<&'static dyn Importer> {
+fn recognise(head: &Head<'_>) -> Option<&'static Importer> {
     let mut importers = IMPORTERS.into_iter();
-    importers.find(|importer| importer.recognises(head))
+    importers.find(|importer| (importer.recognises)(head))
 }
 
 /// Detects the format of a file from its first bytes.
 ///
 /// # Errors
 /// The file cannot be read, is empty, or is of no known format.
-pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
+pub fn detect(path: &Path) -> Result<&'static Importer, Error> {
     detect_by(path, |_, _| true)
 }
 
@@ -71,37 +79,35 @@ pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
 ///
 /// # Errors
 /// As [`detect`].
-pub fn detect_trace(path: &Path) -> Result<&'static dyn Importer, Error> {
+pub fn detect_trace(path: &Path) -> Result<&'static Importer, Error> {
     detect_by(path, |importer, head| {
-        if importer.name() == chrome::Kineto.name() {
+        if importer.name == chrome::IMPORTER.name {
             let text = head.text();
             text.contains("\"traceEvents\"") || text.contains("\"ph\"")
-        } else if importer.name() == device_csv::DeviceCsv.name() {
+        } else if importer.name == device_csv::IMPORTER.name {
             device_csv::has_times(head)
-        } else if importer.name() == tensorrt::TensorRt.name() {
+        } else if importer.name == tensorrt::IMPORTER.name {
             tensorrt::has_times(head)
         } else {
-            ![ncu::NcuCsv.name(), proton::Proton.name()].contains(&importer.name())
+            ![ncu::IMPORTER.name, proton::IMPORTER.name].contains(&importer.name)
         }
     })
 }
 
 fn detect_by(
     path: &Path,
-    is_trace: impl Fn(&dyn Importer, &Head<'_>) -> bool,
-) -> Result<&'static dyn Importer, Error> {
-    let mut nothing = |_| ();
-    let mut source = Source::open(path, &Options::default(), &mut nothing)?;
+    is_trace: impl Fn(&Importer, &Head<'_>) -> bool,
+) -> Result<&'static Importer, Error> {
+    let mut source = Source::open(path, &Options::default(), no_progress())?;
     let mut head = Vec::new();
     let read = source.by_ref().take(1 << 16).read_to_end(&mut head);
     if head.is_empty() {
         return Err(match read {
-            Err(error) => source.refusal(path, "its beginning", error),
-            Ok(_) => Error::Format {
-                path: path.to_owned(),
-                problem: "expected a trace, found an empty file; was it written completely?"
-                    .to_owned(),
-            },
+            Err(error) => source.refusal("its beginning", error),
+            Ok(_) => Error::format(
+                path,
+                "expected a trace, found an empty file; was it written completely?",
+            ),
         });
     }
     let is_database = head.starts_with(SQLITE_MAGIC) && source.packing().is_none();
@@ -111,57 +117,15 @@ fn detect_by(
         Vec::new()
     };
     let head = Head::new(&head).with_tables(tables);
-    let refuse = |problem| Error::Format {
-        path: path.to_owned(),
-        problem,
-    };
+    let refuse = |problem| Error::format(path, problem);
     if let Some(problem) = foreign::known_by_sight(path, &head, source.packing()) {
         return Err(refuse(problem));
     }
     let importer = recognise(&head).ok_or_else(|| refuse(unknown(path, &head)))?;
-    if source.packing().is_some() && importer.name() == PackedDatabase.name() {
-        return Ok(&PackedDatabase);
-    }
     if is_trace(importer, &head) {
         Ok(importer)
     } else {
         Err(refuse("holds no trace".to_owned()))
-    }
-}
-
-/// A packed database whose first bytes name no tables, which say whose it is. It may be one of Nsight Systems.
-struct PackedDatabase;
-
-impl Importer for PackedDatabase {
-    fn name(&self) -> &'static str {
-        nsys::NsysSqlite.name()
-    }
-
-    fn description(&self) -> &'static str {
-        nsys::NsysSqlite.description()
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        nsys::NsysSqlite.recognises(head)
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let Some(unpacked) = nsys::unpack(path, options, into, notes)? else {
-            return nsys::NsysSqlite.import(path, options, into, notes, progress);
-        };
-        let importer = detect(&unpacked);
-        let done = importer
-            .and_then(|importer| importer.import(&unpacked, options, into, notes, progress));
-        let removed = fs::remove_file(&unpacked);
-        removed.map_err(|error| Error::io(&unpacked, "remove it", error))?;
-        done.map_err(|error| error.of_file(path))
     }
 }
 
@@ -180,7 +144,7 @@ fn unknown(path: &Path, head: &Head<'_>) -> String {
     let begin: String = head.text().chars().take(24).collect();
     format!(
         "begins with {begin:?}, which is not a known format (hint: {next}; formats: {})",
-        IMPORTERS.map(Importer::name).join(", ")
+        IMPORTERS.map(|importer| importer.name).join(", ")
     )
 }
 
@@ -295,15 +259,15 @@ mod tests {
             ("\0\0\0", None),
         ] {
             let found = recognise(&Head::new(head.as_bytes()));
-            assert_eq!(found.map(Importer::name), format, "{head:?}");
+            assert_eq!(found.map(|importer| importer.name), format, "{head:?}");
         }
     }
 
     #[test]
     fn names_are_unique_and_find_their_formats() {
         for format in IMPORTERS {
-            let found = importer(format.name()).unwrap();
-            assert_eq!(found.description(), format.description());
+            let found = importer(format.name).unwrap();
+            assert_eq!(found.description, format.description);
         }
         assert!(importer("paper").is_none());
     }

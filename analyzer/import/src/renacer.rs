@@ -9,19 +9,19 @@
 mod document;
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 
-use trueno_format::run_writer::{RunWriter, TableId};
+use serde::de::DeserializeSeed;
+use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::ThreadRow;
 use trueno_format::stacks::{Frame, Stacks};
 
-use crate::importer::{Head, Importer};
-use crate::source;
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
+use crate::json::Object;
 use crate::strace::instants::{MAX_TEXT_BYTES, Source, cut};
 use crate::strace::outcome::Outcome;
 use crate::strace::system_calls::{SystemCall, SystemCalls};
-use crate::{Error, Notes, Options};
-use document::{Document, Syscall};
+use document::{Document, Found, Syscall};
 
 /// Format name near the beginning of each file.
 const FORMAT: &str = "renacer-json-v1";
@@ -29,56 +29,47 @@ const NO_TIMES: &str = "renacer records no times: the calls are placed end to en
                         them are not known";
 
 /// JSON of renacer. Its runs have no length, because renacer does not measure one.
-pub struct Renacer;
+pub const IMPORTER: Importer = Importer {
+    name: "renacer",
+    description: "Renacer's JSON",
+    recognises,
+    read,
+};
 
-impl Importer for Renacer {
-    fn name(&self) -> &'static str {
-        "renacer"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    // renacer writes to the same place as the program, whose lines may come before.
+    let Some(name) = head.text().find("\"renacer-json") else {
+        return false;
+    };
+    let before = head.text()[..name].lines();
+    before.into_iter().any(|line| line.starts_with('{'))
+}
 
-    fn description(&self) -> &'static str {
-        "Renacer's JSON"
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut reader = BufReader::new(import.open()?);
+    let skipped = skip_output(&mut reader);
+    let skipped = skipped.map_err(|e| reader.get_ref().refusal("its beginning", e))?;
+    if skipped > 0 {
+        import.notes.warn(format!(
+            "{skipped} lines before the JSON are the program's own output: left out"
+        ));
     }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        // renacer writes to the same place as the program, whose lines may come before.
-        let Some(name) = head.text().find("\"renacer-json") else {
-            return false;
-        };
-        let before = head.text()[..name].lines();
-        before.into_iter().any(|line| line.starts_with('{'))
+    let mut calls = Calls::default();
+    let mut failed = None;
+    let mut document = Document::new(|call: Syscall| {
+        failed = calls.add(&call, &mut import).err();
+        failed.as_ref().map_or(Ok(()), |_| Err("stopped"))
+    });
+    // Output of the program may follow the document.
+    let mut json = serde_json::Deserializer::from_reader(&mut reader);
+    let read = Object(&mut document).deserialize(&mut json);
+    let read = read.map(|()| document.found);
+    if let Some(error) = failed {
+        return Err(error);
     }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut reader = BufReader::new(source::Source::open(path, options, progress)?);
-        let skipped = skip_output(&mut reader);
-        let skipped = skipped.map_err(|e| reader.get_ref().refusal(path, "its beginning", e))?;
-        if skipped > 0 {
-            notes.warn(format!(
-                "{skipped} lines before the JSON are the program's own output: left out"
-            ));
-        }
-        let mut calls = Calls::default();
-        let mut failed = None;
-        let mut visit = |call: Syscall| {
-            failed = calls.add(&call, into, notes).err();
-            failed.is_none()
-        };
-        let read = document::read(&mut reader, &mut visit);
-        if let Some(error) = failed {
-            return Err(error);
-        }
-        reader.get_mut().end(notes);
-        finish(path, read, calls, into, notes)?;
-        Ok(None)
-    }
+    reader.get_mut().end(import.notes);
+    finish(read, calls, &mut import)?;
+    Ok(None)
 }
 
 #[derive(Default)]
@@ -89,21 +80,16 @@ struct Calls {
 }
 
 impl Calls {
-    fn add(
-        &mut self,
-        call: &Syscall,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<(), Error> {
-        notes.read("syscall");
+    fn add(&mut self, call: &Syscall, import: &mut Import<'_>) -> Result<(), Error> {
+        import.notes.read("syscall");
         let dur_ns = call
             .duration_us
             .and_then(|us| i64::try_from(us).ok()?.checked_mul(1_000))
             .filter(|dur_ns| self.reached_ns.checked_add(*dur_ns).is_some());
         let stack = match &call.source {
             Some(source) => {
-                let frame = frame(source, into);
-                Some(self.stacks.row(into, None, frame)?)
+                let frame = frame(source, import.into);
+                Some(self.stacks.row(import.into, None, frame)?)
             }
             None => None,
         };
@@ -119,35 +105,32 @@ impl Calls {
             source: call.source.as_ref(),
             ..SystemCall::default()
         };
-        self.rows.add(&row, into, notes)?;
+        self.rows.add(&row, import)?;
         self.reached_ns += dur_ns.unwrap_or(0);
         Ok(())
     }
 
-    fn add_totals(
-        &mut self,
-        document: &Document,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<(), Error> {
+    fn add_totals(&mut self, found: &Found, import: &mut Import<'_>) -> Result<(), Error> {
         let place = (None, self.reached_ns);
         let instants = &mut self.rows.instants;
-        if let Some(code) = document.summary.exit_code {
+        if let Some(code) = found.summary.exit_code {
             let json = format!(r#"{{"kind":"exit","code":{code}}}"#);
-            instants.add_json(place, "exit code", &json, into, notes)?;
+            instants.add_json(place, "exit code", &json, import)?;
         }
-        if let Some(total_us) = document.summary.total_time_us {
+        if let Some(total_us) = found.summary.total_time_us {
             let json = format!(r#"{{"total_time_us":{total_us}}}"#);
-            instants.add_json(place, "total time", &json, into, notes)?;
+            instants.add_json(place, "total time", &json, import)?;
         }
-        for (name, analysis) in &document.analyses {
+        for (name, analysis) in &found.analyses {
             let mut json = analysis.to_string();
             if json.len() > MAX_TEXT_BYTES {
-                notes.warn(format!("{name} is longer than 64 KiB: cut"));
+                import
+                    .notes
+                    .warn(format!("{name} is longer than 64 KiB: cut"));
                 // Within a text of its own, so that the arguments stay JSON.
                 json = serde_json::json!({ "cut": cut(&json) }).to_string();
             }
-            instants.add_json(place, name, &json, into, notes)?;
+            instants.add_json(place, name, &json, import)?;
         }
         Ok(())
     }
@@ -183,60 +166,51 @@ fn skip_output(reader: &mut impl BufRead) -> std::io::Result<u64> {
 }
 
 fn finish(
-    path: &Path,
-    read: Result<Document, serde_json::Error>,
+    read: Result<Found, serde_json::Error>,
     mut calls: Calls,
-    into: &mut RunWriter,
-    notes: &mut Notes,
+    import: &mut Import<'_>,
 ) -> Result<(), Error> {
-    let found: u64 = notes.read.values().sum();
+    let count: u64 = import.notes.read.values().sum();
     match read {
-        Ok(document) if document.format.as_deref() == Some(FORMAT) => {
-            let total = document.summary.total_syscalls;
-            if let Some(total) = total.filter(|total| *total != found) {
-                notes.warn(format!(
-                    "the summary counts {total} calls, the file holds {found}"
+        Ok(found) if found.format.as_deref() == Some(FORMAT) => {
+            let total = found.summary.total_syscalls;
+            if let Some(total) = total.filter(|total| *total != count) {
+                import.notes.warn(format!(
+                    "the summary counts {total} calls, the file holds {count}"
                 ));
             }
-            calls.add_totals(&document, into, notes)?;
+            calls.add_totals(&found, import)?;
         }
-        Ok(document) => {
-            let other = document.format.as_deref().unwrap_or("none").to_owned();
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: format!(
+        Ok(found) => {
+            let other = found.format.as_deref().unwrap_or("none").to_owned();
+            return Err(import.refused(format!(
                     "expected the format {FORMAT}, found {other}; write it with `renacer --format json -T`"
-                ),
-            });
+                )));
         }
-        Err(error) if found > 0 => {
+        Err(error) if count > 0 => {
             let text =
-                format!("the JSON is cut or damaged ({error}): its first {found} calls were read");
-            notes.cut_short(into, text);
+                format!("the JSON is cut or damaged ({error}): its first {count} calls were read");
+            import.problem(text);
         }
         Err(error) => {
-            return Err(Error::Damaged {
-                path: path.to_owned(),
-                place: format!("line {}", error.line()),
-                problem: format!("expected a document of {FORMAT}: {error}; record again"),
-            });
+            return Err(import.damaged(
+                format!("line {}", error.line()),
+                format!("expected a document of {FORMAT}: {error}; record again"),
+            ));
         }
     }
-    if found > 0 {
-        notes.add(into, &ThreadRow::default())?;
+    if count > 0 {
+        import.add(&ThreadRow::default())?;
     }
-    let stacks = into.rows(TableId::Stacks);
-    if stacks > 0 {
-        notes.kept.insert("stacks", stacks);
-    }
+    import.count_stacks();
     if calls.rows.untimed > 0 {
-        notes.warn(format!(
+        import.notes.warn(format!(
             "{} calls have no duration and became instants: record with -T; renacer writes none below a microsecond",
             calls.rows.untimed
         ));
     }
-    notes.warn(NO_TIMES);
-    into.run().clock.source = "none".to_owned();
+    import.notes.warn(NO_TIMES);
+    import.into.run().clock.source = "none".to_owned();
     Ok(())
 }
 

@@ -11,74 +11,47 @@
 //! Names are held in memory, rows are not.
 
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
 use trueno_analysis::vendors;
-use trueno_format::run_writer::RunWriter;
 
-use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::Error;
+use crate::chrome::feed::{Feed, Kind, NO_COUNTER, NO_NAME_OR_TIMES, NO_TIMES, Slice};
 use crate::device_csv::in_blocks;
-use crate::importer::{Head, Importer};
-use crate::sqlite_rows::{Rows, number, real, small, text, unsigned};
-use crate::{Error, Notes, Options};
+use crate::importer::{Import, Importer};
+use crate::sqlite_rows::{Cells, Rows, Texts};
 
-pub struct Rpd;
+pub const IMPORTER: Importer = Importer {
+    name: "rpd",
+    description: "rpd: the database of rocmProfileData",
+    recognises: |head| head.is_database_with(&["rocpd_api_ops"]),
+    read,
+};
 
-impl Importer for Rpd {
-    fn name(&self) -> &'static str {
-        "rpd"
-    }
-
-    fn description(&self) -> &'static str {
-        "rpd: the database of rocmProfileData"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        head.is_database_with(&["rocpd_api_ops"])
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut rows = Rows::open(path, options, into, notes)?;
-        let needed = ["rocpd_api", "rocpd_op", "rocpd_api_ops", "rocpd_string"];
-        if let Some(missing) = needed.into_iter().find(|table| !rows.has(table)) {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: format!(
-                    "expected a database of rocmProfileData, found no table {missing}"
-                ),
-            });
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let rows = Rows::open(&mut import)?;
+    let needed = ["rocpd_api", "rocpd_op", "rocpd_api_ops", "rocpd_string"];
+    rows.need(&needed, "rocmProfileData")?;
+    let mut feed = Feed::new(import, "rocmProfileData");
+    let names = rows.texts("rocpd_string", ["id", "string"])?;
+    work(&rows, &names, &mut feed)?;
+    feed.progress(rows.bytes / 2);
+    calls(&rows, &names, &mut feed)?;
+    counters(&rows, &names, &mut feed)?;
+    for table in ["ext_autogradapi", "rocpd_stackframe"] {
+        if rows.has(table) {
+            feed.notes().skip(table);
         }
-        let mut feed = Feed::new(path, "rocmProfileData", into, notes, options);
-        let names = rows.texts("rocpd_string", ["id", "string"])?;
-        work(&mut rows, &names, &mut feed)?;
-        progress(rows.bytes / 2);
-        calls(&mut rows, &names, &mut feed)?;
-        counters(&mut rows, &names, &mut feed)?;
-        for table in ["ext_autogradapi", "rocpd_stackframe"] {
-            if rows.has(table) {
-                feed.notes().skip(table);
-            }
-        }
-        progress(rows.bytes);
-        rows.finish(feed, options)
     }
+    rows.finish(feed)
 }
 
-fn work(rows: &mut Rows, names: &HashMap<i64, String>, feed: &mut Feed<'_>) -> Result<(), Error> {
+fn work(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {
     // A graph launches many; the bytes of a call are those of its only copy.
     let mut with_several = HashSet::new();
     rows.each(
         "SELECT api_id FROM rocpd_api_ops GROUP BY api_id HAVING count(*) > 1",
-        |row| Ok(number(row, 0)),
-        |call| {
-            with_several.extend(call);
+        |row| {
+            with_several.extend(row.number(0));
             Ok(())
         },
     )?;
@@ -105,83 +78,39 @@ fn work(rows: &mut Rows, names: &HashMap<i64, String>, feed: &mut Feed<'_>) -> R
     ];
     let mut streams = Streams::default();
     for sql in queries {
-        rows.each(
-            &sql,
-            |row| {
-                let three =
-                    |at: usize| Some([small(row, at)?, small(row, at + 1)?, small(row, at + 2)?]);
-                Ok(Work {
-                    device: small(row, 0),
-                    queue: number(row, 1),
-                    times: number(row, 2).zip(number(row, 3)),
-                    name: number(row, 4),
-                    kind: number(row, 5),
-                    id: unsigned(row, 6),
-                    call: number(row, 7),
-                    call_name: number(row, 8),
-                    stream: text(row, 9).or_else(|| text(row, 17)),
-                    grid: three(10),
-                    block: three(13),
-                    shared_memory_bytes: unsigned(row, 16),
-                    bytes: unsigned(row, 18),
-                })
-            },
-            |work| feed_work(&work, names, &with_several, &mut streams, feed),
-        )?;
+        rows.each(&sql, |row| {
+            feed_work(row, names, &with_several, &mut streams, feed)
+        })?;
     }
     Ok(())
 }
 
-struct Work {
-    device: Option<u32>,
-    queue: Option<i64>,
-    times: Option<(i64, i64)>,
-    name: Option<i64>,
-    kind: Option<i64>,
-    id: Option<u64>,
-    call: Option<i64>,
-    call_name: Option<i64>,
-    stream: Option<String>,
-    grid: Option<[u32; 3]>,
-    block: Option<[u32; 3]>,
-    shared_memory_bytes: Option<u64>,
-    bytes: Option<u64>,
-}
-
 /// Streams and queues in one row of numbers. Work of the default stream, and work that states none, has its queue.
 #[derive(Default)]
-struct Streams {
-    numbers: HashMap<(Option<u32>, String), u32>,
-}
+struct Streams(HashMap<(Option<u32>, String), u32>);
 
 impl Streams {
-    fn number(&mut self, work: &Work) -> Option<u32> {
-        let stream = work
-            .stream
-            .clone()
-            .filter(|stream| stream != "0x0" && !stream.is_empty());
-        let key = stream.or(work.queue.map(|queue| format!("queue {queue}")))?;
-        let next = self.numbers.len() as u32;
-        Some(*self.numbers.entry((work.device, key)).or_insert(next))
+    fn number(&mut self, device: Option<u32>, row: Cells<'_>) -> Option<u32> {
+        let stream = row.text(9).or_else(|| row.text(17));
+        let stream = stream.filter(|stream| stream != "0x0" && !stream.is_empty());
+        let key = stream.or(row.number(1).map(|queue| format!("queue {queue}")))?;
+        let next = self.0.len() as u32;
+        Some(*self.0.entry((device, key)).or_insert(next))
     }
 }
 
 fn feed_work(
-    work: &Work,
-    names: &HashMap<i64, String>,
+    row: Cells<'_>,
+    names: &Texts,
     with_several: &HashSet<i64>,
     streams: &mut Streams,
     feed: &mut Feed<'_>,
 ) -> Result<(), Error> {
-    let Some(times_ns) = work.times else {
-        feed.notes().leave_out("row without times that are numbers");
-        return Ok(());
+    let Some(times_ns) = row.times(2) else {
+        return feed.leave_out(NO_TIMES);
     };
-    let named = |id: Option<i64>| {
-        let name = id.and_then(|id| names.get(&id))?;
-        (!name.is_empty()).then_some(name.as_str())
-    };
-    let stated = named(work.kind).unwrap_or("work");
+    let named = |at: usize| names.of(row.number(at)).filter(|name| !name.is_empty());
+    let stated = named(5).unwrap_or("work");
     let lower = stated.to_ascii_lowercase();
     if lower.contains("barrier") || lower.contains("marker") {
         feed.notes().repeat("barrier of a queue, which is no work");
@@ -192,40 +121,38 @@ fn feed_work(
     } else if lower.starts_with("fill") {
         (Kind::Fill, stated)
     } else {
-        (Kind::Kernel, named(work.name).unwrap_or(stated))
+        (Kind::Kernel, named(4).unwrap_or(stated))
     };
-    let is_only = work.call.is_some_and(|call| !with_several.contains(&call));
+    let call = row.number(7);
+    let is_only = call.is_some_and(|call| !with_several.contains(&call));
+    let has_shape = kind == Kind::Kernel && is_only;
+    let block = row.three(13).filter(|_| has_shape);
     // These two state a grid in work items.
-    let is_in_items = named(work.call_name)
+    let is_in_items = named(8)
         .is_some_and(|call| call.contains("ExtModuleLaunch") || call.contains("HccModuleLaunch"));
-    let (grid, block) = if kind == Kind::Kernel && is_only {
-        let blocks = work.grid.zip(work.block);
-        let grid = blocks.map(|(grid, block)| {
-            if is_in_items {
-                in_blocks(grid, block)
-            } else {
-                grid
-            }
-        });
-        (grid, work.block)
-    } else {
-        (None, None)
-    };
+    let grid = row.three(10).zip(block).map(|(grid, block)| {
+        if is_in_items {
+            in_blocks(grid, block)
+        } else {
+            grid
+        }
+    });
+    let device = row.small(0);
     feed.slice(&Slice {
-        correlation: work.call.map(i64::cast_unsigned),
-        device: work.device,
-        stream: streams.number(work),
+        correlation: call.map(i64::cast_unsigned),
+        device,
+        stream: streams.number(device, row),
         grid,
         block,
-        shared_memory_bytes: work.shared_memory_bytes.filter(|_| grid.is_some()),
-        bytes: work.bytes.filter(|_| kind == Kind::Copy && is_only),
-        key: work.id.filter(|_| kind == Kind::Kernel),
+        shared_memory_bytes: row.unsigned(16).filter(|_| grid.is_some()),
+        bytes: row.unsigned(18).filter(|_| kind == Kind::Copy && is_only),
+        key: row.unsigned(6).filter(|_| kind == Kind::Kernel),
         ..Slice::new(kind, name, times_ns)
     })
 }
 
 /// Calls of HIP; everything else on a thread is a range of the program.
-fn calls(rows: &mut Rows, names: &HashMap<i64, String>, feed: &mut Feed<'_>) -> Result<(), Error> {
+fn calls(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {
     // Version 3 keeps texts that differ from row to row apart.
     let texts = if rows.has("rocpd_ustring") {
         "rocpd_ustring"
@@ -236,47 +163,32 @@ fn calls(rows: &mut Rows, names: &HashMap<i64, String>, feed: &mut Feed<'_>) -> 
         "SELECT a.id, a.pid, a.tid, a.start, a.\"end\", a.apiName_id, \
          (SELECT s.string FROM {texts} s WHERE s.id = a.args_id) FROM rocpd_api a"
     );
-    rows.each(
-        &sql,
-        |row| {
-            Ok((
-                number(row, 0),
-                (unsigned(row, 1), unsigned(row, 2)),
-                number(row, 3).zip(number(row, 4)),
-                number(row, 5),
-                text(row, 6),
-            ))
-        },
-        |(id, (process, thread), times, name, arguments)| {
-            let name = name.and_then(|id| names.get(&id));
-            let (Some(name), Some(times_ns)) = (name, times) else {
-                feed.notes()
-                    .leave_out("row without a name, or without times");
-                return Ok(());
-            };
-            if is_of_profiler(name) {
-                feed.notes().skip("overhead: the profiler's own work");
-                return Ok(());
-            }
-            let place = (process.unwrap_or(0), thread.unwrap_or(0));
-            let arguments = arguments.filter(|text| !text.is_empty());
-            let name = match &arguments {
-                Some(text) if is_marker(name) => text,
-                _ => name,
-            };
-            let is_call = vendors::call(name).is_some();
-            if times_ns.0 == times_ns.1 && !is_call {
-                return feed.instant(place, name, times_ns.0);
-            }
-            let kind = if is_call { Kind::Call } else { Kind::Range };
-            feed.slice(&Slice {
-                process: place.0,
-                thread: place.1,
-                correlation: id.filter(|_| is_call).map(i64::cast_unsigned),
-                ..Slice::new(kind, name, times_ns)
-            })
-        },
-    )
+    rows.each(&sql, |row| {
+        let (Some(name), Some(times_ns)) = (names.of(row.number(5)), row.times(3)) else {
+            return feed.leave_out(NO_NAME_OR_TIMES);
+        };
+        if is_of_profiler(name) {
+            feed.notes().skip("overhead: the profiler's own work");
+            return Ok(());
+        }
+        let (process, thread) = (row.unsigned(1).unwrap_or(0), row.unsigned(2).unwrap_or(0));
+        let arguments = row.text(6).filter(|text| !text.is_empty());
+        let name = match &arguments {
+            Some(text) if is_marker(name) => text,
+            _ => name,
+        };
+        let is_call = vendors::call(name).is_some();
+        if times_ns.0 == times_ns.1 && !is_call {
+            return feed.instant((process, thread), name, times_ns.0);
+        }
+        let kind = if is_call { Kind::Call } else { Kind::Range };
+        feed.slice(&Slice {
+            process,
+            thread,
+            correlation: row.number(0).filter(|_| is_call).map(i64::cast_unsigned),
+            ..Slice::new(kind, name, times_ns)
+        })
+    })
 }
 
 /// A range or mark whose text is its argument.
@@ -288,51 +200,29 @@ fn is_of_profiler(name: &str) -> bool {
     name.ends_with("Table::writeRows") || matches!(name, "hcc_activity_callback" | "rpdflush")
 }
 
-fn counters(
-    rows: &mut Rows,
-    names: &HashMap<i64, String>,
-    feed: &mut Feed<'_>,
-) -> Result<(), Error> {
-    const NO_NUMBER: &str = "counter without a name or a number";
+fn counters(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {
     if rows.has("rocpd_monitor") {
-        rows.each(
-            "SELECT deviceType, deviceId, monitorType, start, value FROM rocpd_monitor",
-            |row| {
-                let value = text(row, 4).and_then(|value| value.parse::<f64>().ok());
-                Ok((
-                    (text(row, 0), number(row, 1), text(row, 2)),
-                    number(row, 3),
-                    value.filter(|value| value.is_finite()).or(real(row, 4)),
-                ))
-            },
-            |monitor| match monitor {
-                ((Some(kind), Some(device), Some(what)), Some(time_ns), Some(value)) => {
-                    feed.counter(0, &format!("{kind}{device} {what}"), time_ns, value)
-                }
-                _ => {
-                    feed.notes().leave_out(NO_NUMBER);
-                    Ok(())
-                }
-            },
-        )?;
+        let sql = "SELECT deviceType, deviceId, monitorType, start, value FROM rocpd_monitor";
+        rows.each(sql, |row| {
+            let value = row.text(4).and_then(|value| value.parse::<f64>().ok());
+            let value = value.filter(|value| value.is_finite()).or(row.real(4));
+            let place = (row.text(0), row.number(1), row.text(2));
+            let (Some(time_ns), Some(value)) = (row.number(3), value) else {
+                return feed.leave_out(NO_COUNTER);
+            };
+            let (Some(kind), Some(device), Some(what)) = place else {
+                return feed.leave_out(NO_COUNTER);
+            };
+            feed.counter(0, &format!("{kind}{device} {what}"), time_ns, value)
+        })?;
     }
     if rows.has("rocpd_counter") {
-        rows.each(
-            "SELECT c.op_id, c.name_id, c.value, o.start FROM rocpd_counter c JOIN rocpd_op o ON o.id = c.op_id",
-            |row| Ok((unsigned(row, 0), number(row, 1), real(row, 2), number(row, 3))),
-            |(kernel, name, value, time_ns)| {
-                let name = name.and_then(|id| names.get(&id));
-                match (kernel, name, value, time_ns) {
-                    (Some(kernel), Some(name), Some(value), Some(time_ns)) => {
-                        feed.kernel_counter(kernel, name, time_ns, value)
-                    }
-                    _ => {
-                        feed.notes().leave_out(NO_NUMBER);
-                        Ok(())
-                    }
-                }
-            },
-        )?;
+        let sql = "SELECT c.op_id, c.name_id, c.value, o.start FROM rocpd_counter c \
+                   JOIN rocpd_op o ON o.id = c.op_id";
+        rows.each(sql, |row| {
+            let name = names.of(row.number(1));
+            feed.kernel_counter(row.unsigned(0), name, row.number(3), row.real(2))
+        })?;
     }
     Ok(())
 }

@@ -6,6 +6,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::Error;
+
 const BUFFER_BYTES: usize = 32 << 20;
 const RUN_BYTES: usize = 1 << 16;
 
@@ -45,12 +47,25 @@ impl<const N: usize> Sorter<N> {
         &self.path
     }
 
-    pub fn push(&mut self, record: [u64; N]) -> io::Result<()> {
+    pub fn push(&mut self, record: [u64; N]) -> Result<(), Error> {
         if self.waiting.len() == self.most {
-            self.spill()?;
+            let done = self.spill();
+            done.map_err(|error| Error::io(&self.path, "write it", error))?;
         }
         self.waiting.push(record);
         Ok(())
+    }
+
+    /// All records in order; none are left.
+    pub fn take(&mut self) -> Result<Sorted<N>, Error> {
+        let empty = Self {
+            waiting: Vec::new(),
+            path: self.path.clone(),
+            file: None,
+            runs: Vec::new(),
+            ..*self
+        };
+        std::mem::replace(self, empty).sorted()
     }
 
     fn spill(&mut self) -> io::Result<()> {
@@ -72,7 +87,13 @@ impl<const N: usize> Sorter<N> {
         Ok(())
     }
 
-    pub fn sorted(mut self) -> io::Result<Sorted<N>> {
+    pub fn sorted(self) -> Result<Sorted<N>, Error> {
+        let path = self.path.clone();
+        let sorted = self.merged(&path);
+        sorted.map_err(|error| Error::io(&path, "sort it", error))
+    }
+
+    fn merged(mut self, path: &Path) -> io::Result<Sorted<N>> {
         if self.runs.is_empty() {
             self.waiting.sort_unstable();
             return Ok(Sorted::Memory(self.waiting.into_iter()));
@@ -83,6 +104,7 @@ impl<const N: usize> Sorter<N> {
             heads: BinaryHeap::with_capacity(self.runs.len()),
             runs: Vec::with_capacity(self.runs.len()),
             file: self.file.take(),
+            path: path.to_owned(),
         };
         for (number, &(next, end)) in self.runs.iter().enumerate() {
             merge.runs.push(Run {
@@ -117,10 +139,13 @@ pub(crate) enum Sorted<const N: usize> {
 }
 
 impl<const N: usize> Sorted<N> {
-    pub fn next(&mut self) -> io::Result<Option<[u64; N]>> {
+    pub fn next(&mut self) -> Result<Option<[u64; N]>, Error> {
         match self {
             Self::Memory(records) => Ok(records.next()),
-            Self::File(merge) => merge.next(),
+            Self::File(merge) => {
+                let next = merge.next();
+                next.map_err(|error| Error::io(&merge.path, "read it", error))
+            }
         }
     }
 }
@@ -129,6 +154,7 @@ pub(crate) struct Merge<const N: usize> {
     heads: BinaryHeap<Reverse<([u64; N], usize)>>,
     runs: Vec<Run>,
     file: Option<File>,
+    path: PathBuf,
 }
 
 struct Run {

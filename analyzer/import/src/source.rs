@@ -13,20 +13,28 @@ mod utf16;
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) use packing::Packing;
 use packing::Unpacked;
 use tap::Tap;
 use utf16::{Order, Utf16};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{Error, Notes, Options};
 
 const HEAD_BYTES: usize = 4;
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// For what reports no progress.
+pub(crate) fn no_progress() -> &'static mut dyn FnMut(u64) {
+    // A closure without captures takes no memory, so nothing leaks.
+    Box::leak(Box::new(|_| ()))
+}
+
 /// Reads a file once, from beginning to end.
 pub(crate) struct Source<'a> {
+    path: PathBuf,
     text: Text<'a>,
 }
 
@@ -65,13 +73,12 @@ impl<'a> Source<'a> {
                 Text::Bytes(limited)
             }
         };
-        Ok(Self { text })
+        let path = path.to_owned();
+        Ok(Self { path, text })
     }
 
     pub fn hash_of(path: &Path, options: &Options) -> Result<u64, Error> {
-        let mut nothing = |_| ();
-        let hash = Source::open(path, options, &mut nothing)?.hash();
-        hash.map_err(|error| Error::io(path, "read it to its end", error))
+        Source::open(path, options, no_progress())?.hash()
     }
 
     pub fn packing(&self) -> Option<Packing> {
@@ -79,18 +86,18 @@ impl<'a> Source<'a> {
     }
 
     /// The error for a file that cannot be read beyond a position.
-    pub fn refusal(&self, path: &Path, place: impl Into<String>, error: io::Error) -> Error {
+    pub fn refusal(&self, place: impl Into<String>, error: io::Error) -> Error {
         let Some(packing) = self.packing() else {
-            return Error::io(path, "read it", error);
+            return Error::io(&self.path, "read it", error);
         };
-        Error::Damaged {
-            path: path.to_owned(),
-            place: place.into(),
-            problem: format!(
+        Error::damaged(
+            &self.path,
+            place.into(),
+            format!(
                 "the {} file cannot be unpacked: {error}; fetch it again",
                 packing.name()
             ),
-        }
+        )
     }
 
     /// Reads what the importer left, and warns of anything unusual.
@@ -106,12 +113,14 @@ impl<'a> Source<'a> {
         }
     }
 
-    pub fn hash(self) -> io::Result<u64> {
+    pub fn hash(self) -> Result<u64, Error> {
         let limited = match self.text {
             Text::Bytes(limited) => limited,
             Text::Utf16(utf16) => utf16.into_inner(),
         };
-        limited.unpacked.into_tap()?.hash()
+        let tap = limited.unpacked.into_tap();
+        tap.and_then(Tap::hash)
+            .map_err(|error| Error::io(&self.path, "read it to its end", error))
     }
 
     fn limited(&self) -> &Limited<'a> {
@@ -127,6 +136,17 @@ impl Read for Source<'_> {
         match &mut self.text {
             Text::Bytes(limited) => limited.read(into),
             Text::Utf16(utf16) => utf16.read(into),
+        }
+    }
+}
+
+/// One hash for several files; that of the file if there is only one.
+pub(crate) fn hash_of_all(hashes: &[u64]) -> u64 {
+    match hashes {
+        [hash] => *hash,
+        hashes => {
+            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+            xxh3_64(&bytes)
         }
     }
 }

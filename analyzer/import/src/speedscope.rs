@@ -10,72 +10,48 @@
 mod document;
 mod evented;
 
-use std::io::Read;
-use std::path::Path;
-
-use trueno_format::run_writer::RunWriter;
-use trueno_format::schema::{SampleRow, TableId, ThreadRow};
+use trueno_format::schema::{SampleRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
-use crate::importer::{Head, Importer};
-use crate::mended;
+use crate::importer::{Head, Import, Importer};
+use crate::json::read_object;
 use crate::time::rounded_ns;
-use crate::{Error, Notes, Options};
+use crate::{Error, mended};
 use document::{Document, Profile};
 
-pub struct Speedscope;
+pub const IMPORTER: Importer = Importer {
+    name: "speedscope",
+    description: "speedscope's JSON, as py-spy, rbspy, pyinstrument and others write it",
+    recognises,
+    read,
+};
 
-impl Importer for Speedscope {
-    fn name(&self) -> &'static str {
-        "speedscope"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let text = head.text();
+    let has = |word: &str| text.contains(word);
+    let names_it = has("speedscope.app/file-format-schema.json") || has("\"speedscope@");
+    let has_keys = has("\"profiles\"") && (has("\"evented\"") || has("\"sampled\""));
+    text.starts_with('{') && (names_it || has_keys)
+}
 
-    fn description(&self) -> &'static str {
-        "speedscope's JSON, as py-spy, rbspy, pyinstrument and others write it"
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let format = mended::Document {
+        expected: "JSON of speedscope",
+        remedy: "export it again",
+        units: "profiles",
+        count: |of: &Document| of.profiles.len(),
+    };
+    let document = format.read(&mut import, |document, from| read_object(document, from))?;
+    if document.profiles.is_empty() {
+        return Err(import.refused("expected a list of profiles, found none; export it again"));
     }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let text = head.text();
-        let has = |word: &str| text.contains(word);
-        let names_it = has("speedscope.app/file-format-schema.json") || has("\"speedscope@");
-        let has_keys = has("\"profiles\"") && (has("\"evented\"") || has("\"sampled\""));
-        text.starts_with('{') && (names_it || has_keys)
+    let wall_ns = write(&document, import.of(import.path))?;
+    let is_kept = |table: &str| import.notes.kept.contains_key(table);
+    if !is_kept("samples") && !is_kept("bricks") {
+        return Err(import.refused("expected samples, or functions with times, found none: evented profiles need a unit of time \
+                      (nanoseconds to seconds); export it again with one"));
     }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
-        let format = mended::Document {
-            expected: "JSON of speedscope",
-            remedy: "export it again",
-            units: "profiles",
-            count: |of: &Document| of.profiles.len(),
-        };
-        let document = format.read((path, options), into, notes, progress, read)?;
-        if document.profiles.is_empty() {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: "expected a list of profiles, found none; export it again".to_owned(),
-            });
-        }
-        let wall_ns = write(&document, into, notes)?;
-        let is_kept = |table: &str| notes.kept.contains_key(table);
-        if !is_kept("samples") && !is_kept("bricks") {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: "expected samples, or functions with times, found none: evented profiles need a unit of time \
-                          (nanoseconds to seconds); export it again with one"
-                    .to_owned(),
-            });
-        }
-        Ok(wall_ns)
-    }
+    Ok(wall_ns)
 }
 
 /// Nanoseconds per unit; `None` if it is not a unit of time.
@@ -103,17 +79,13 @@ impl Scale {
     }
 }
 
-fn write(
-    document: &Document,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
+fn write(document: &Document, mut import: Import<'_>) -> Result<Option<i64>, Error> {
     let frames: Vec<Frame> = document
         .frames
         .iter()
         .map(|frame| Frame {
-            function: Some(into.text(&frame.name)).filter(|_| !frame.name.is_empty()),
-            file: frame.file.as_ref().map(|file| into.text(file)),
+            function: Some(import.text(&frame.name)).filter(|_| !frame.name.is_empty()),
+            file: frame.file.as_ref().map(|file| import.text(file)),
             line: frame.line,
             ..Frame::default()
         })
@@ -121,25 +93,20 @@ fn write(
     let timed = document.profiles.iter();
     let starts = timed.filter_map(|profile| Some(profile.start * ns_of(&profile.unit)?));
     let origin_ns = starts.reduce(f64::min);
-    into.run().clock.source = "speedscope".to_owned();
+    import.into.run().clock.source = "speedscope".to_owned();
     let mut out = Out {
         frames,
         stacks: Stacks::default(),
         last_id: 0,
         end_ns: None,
-        into,
-        notes,
+        import,
     };
     for (profile, thread) in document.profiles.iter().zip(0..) {
         let scale = ns_of(&profile.unit).zip(origin_ns);
         let scale = scale.map(|(ns, origin_ns)| Scale { ns, origin_ns });
         out.profile(profile, thread, scale)?;
     }
-    let stacks = out.into.rows(TableId::Stacks);
-    if stacks > 0 {
-        let table = TableId::Stacks.schema().name;
-        out.notes.kept.insert(table, stacks);
-    }
+    out.import.count_stacks();
     Ok(out.end_ns)
 }
 
@@ -148,8 +115,7 @@ struct Out<'o> {
     stacks: Stacks,
     last_id: u64,
     end_ns: Option<i64>,
-    into: &'o mut RunWriter,
-    notes: &'o mut Notes,
+    import: Import<'o>,
 }
 
 impl Out<'_> {
@@ -161,21 +127,22 @@ impl Out<'_> {
     ) -> Result<(), Error> {
         let row = ThreadRow {
             thread,
-            name: Some(self.into.text(&profile.name)).filter(|_| !profile.name.is_empty()),
+            name: Some(self.import.text(&profile.name)).filter(|_| !profile.name.is_empty()),
             start_ns: scale.and_then(|scale| scale.time_ns(profile.start)),
             ..ThreadRow::default()
         };
-        self.notes.add(self.into, &row)?;
+        self.import.add(&row)?;
         match (profile.kind.as_str(), scale) {
             ("sampled", scale) => self.sampled(profile, thread, scale)?,
             ("evented", Some(scale)) => self.evented(profile, thread, scale)?,
             ("evented", None) => {
                 let reason = "event of a profile that does not count time".to_owned();
                 let count = profile.events.len() as u64;
-                *self.notes.left_out.entry(reason).or_default() += count;
+                *self.import.notes.left_out.entry(reason).or_default() += count;
             }
             (kind, _) => {
-                self.notes
+                self.import
+                    .notes
                     .leave_out(&format!("profile of the type {kind:?}, which is not known"));
             }
         }
@@ -193,7 +160,7 @@ impl Out<'_> {
         match self.frames.get(number as usize) {
             Some(frame) => *frame,
             None => {
-                self.notes.warn(
+                self.import.notes.warn(
                     "some functions are not in the file's list of frames: their names are not known",
                 );
                 Frame::default()
@@ -209,20 +176,20 @@ impl Out<'_> {
     ) -> Result<(), Error> {
         let (samples, weights) = (&profile.samples, &profile.weights);
         if samples.leaves.len() != weights.len() {
-            self.notes.warn(
+            self.import.notes.warn(
                 "a profile has not as many weights as samples: samples without a weight take no time",
             );
         }
         if scale.is_none() {
             let text = "profiles count something else than time: when their samples were taken is not known";
-            let problems = &mut self.into.run().problems;
+            let problems = &mut self.import.into.run().problems;
             if !problems.iter().any(|problem| problem == text) {
                 problems.push(text.to_owned());
             }
-            self.notes.warn(text);
+            self.import.notes.warn(text);
         }
         if weights.iter().any(|weight| Some(weight) != weights.first()) {
-            self.notes.warn(
+            self.import.notes.warn(
                 "samples stand for different amounts: shares count samples, the column period has the amounts",
             );
         }
@@ -230,22 +197,24 @@ impl Out<'_> {
             Some(_) => "time",
             None => profile.unit.as_str(),
         };
-        let event = self.into.text(event);
+        let event = self.import.text(event);
         let mut rows: Vec<u64> = Vec::with_capacity(samples.nodes.len());
         for &(caller, frame) in &samples.nodes {
             let caller = rows.get(caller as usize).copied();
             let frame = self.frame(frame);
-            rows.push(self.stacks.row(self.into, caller, frame)?);
+            rows.push(self.stacks.row(self.import.into, caller, frame)?);
         }
         let mut at = profile.start;
         for (number, leaf) in samples.leaves.iter().enumerate() {
-            self.notes.read("sample");
+            self.import.notes.read("sample");
             let weight = weights.get(number).copied();
             let scaled = weight.map(|weight| weight * scale.map_or(1.0, |scale| scale.ns));
             let time_ns = scale.map_or(Some(0), |scale| scale.time_ns(at));
             at += weight.unwrap_or(0.0);
             let Some(time_ns) = time_ns else {
-                self.notes.leave_out("sample with an impossible time");
+                self.import
+                    .notes
+                    .leave_out("sample with an impossible time");
                 continue;
             };
             let row = SampleRow {
@@ -258,7 +227,7 @@ impl Out<'_> {
                     .map(|period| period.round() as u64),
                 cpu: None,
             };
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
         }
         if let Some(scale) = scale {
             self.reach(scale.time_ns(at));

@@ -24,13 +24,9 @@ pub(crate) mod system_calls;
 mod threads;
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use line::Body;
 use reader::Reader;
 
@@ -38,55 +34,40 @@ use reader::Reader;
 const MAX_LINES_BEFORE: usize = 16;
 
 /// Output of strace. The run extends from the first line to the end of the last call.
-pub struct Strace;
+pub const IMPORTER: Importer = Importer {
+    name: "strace",
+    description: "The text of strace, or of renacer",
+    recognises,
+    read,
+};
 
-impl Importer for Strace {
-    fn name(&self) -> &'static str {
-        "strace"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let mut lines = head.text().lines().take(MAX_LINES_BEFORE);
+    lines.any(|line| line::parse(line).is_some_and(|line| !matches!(line.body, Body::Event(_))))
+}
 
-    fn description(&self) -> &'static str {
-        "The text of strace, or of renacer"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let mut lines = head.text().lines().take(MAX_LINES_BEFORE);
-        lines.any(|line| line::parse(line).is_some_and(|line| !matches!(line.body, Body::Event(_))))
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut lines = BufReader::new(Source::open(path, options, progress)?);
-        let mut reader = Reader::default();
-        let mut bytes = Vec::new();
-        for number in 1_u64.. {
-            bytes.clear();
-            match lines.read_until(b'\n', &mut bytes) {
-                Ok(0) => break,
-                Ok(_) => reader.line(&String::from_utf8_lossy(&bytes), into, notes)?,
-                Err(error) => {
-                    let place = format!("line {number}");
-                    return Err(lines.get_ref().refusal(path, place, error));
-                }
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut lines = BufReader::new(import.open()?);
+    let mut reader = Reader::default();
+    let mut bytes = Vec::new();
+    for number in 1_u64.. {
+        bytes.clear();
+        match lines.read_until(b'\n', &mut bytes) {
+            Ok(0) => break,
+            Ok(_) => reader.line(&String::from_utf8_lossy(&bytes), &mut import)?,
+            Err(error) => {
+                let place = format!("line {number}");
+                return Err(lines.get_ref().refusal(place, error));
             }
         }
-        lines.get_mut().end(notes);
-        if notes.read.is_empty() {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem:
-                    "expected lines of strace, found none; record with `strace -f -ttt -T -o FILE`"
-                        .to_owned(),
-            });
-        }
-        reader.finish(into, notes)
     }
+    lines.get_mut().end(import.notes);
+    if import.notes.read.is_empty() {
+        return Err(import.refused(
+            "expected lines of strace, found none; record with `strace -f -ttt -T -o FILE`",
+        ));
+    }
+    reader.finish(&mut import)
 }
 
 #[cfg(test)]

@@ -10,77 +10,52 @@
 //! Format: `samples/common/sampleReporting.cpp` of github.com/NVIDIA/TensorRT; before version 8 copies were called
 //! `In` and `Out`.
 
-use std::io::Read;
-use std::path::Path;
-
 use serde::Deserialize;
-use serde::de::DeserializeSeed;
-use trueno_format::run_writer::RunWriter;
 
-use crate::aggregates::Aggregates;
 use crate::chrome::feed::{Feed, Kind, Slice};
-use crate::importer::{Head, Importer};
-use crate::json_list::ListInto;
+use crate::importer::{Head, Import, Importer};
+use crate::json::read_list;
 use crate::lanes::Lanes;
-use crate::mended;
-use crate::source::Source;
 use crate::time::rounded_ns;
-use crate::{Error, Notes, Options};
+use crate::{Error, mended};
 
-pub struct TensorRt;
-
+/// The unit, and the value of the column `source`.
+const TIME: (&str, &str) = ("ns", "measured");
 const TIMES: [&str; 2] = ["\"startComputeMs\"", "\"endComputeMs\""];
 const SUMS: [&str; 2] = ["\"timeMs\"", "\"percentage\""];
 
-impl Importer for TensorRt {
-    fn name(&self) -> &'static str {
-        "trtexec"
-    }
+pub const IMPORTER: Importer = Importer {
+    name: "trtexec",
+    description: "TensorRT's trtexec: --exportTimes, --exportProfile",
+    recognises,
+    read,
+};
 
-    fn description(&self) -> &'static str {
-        "TensorRT's trtexec: --exportTimes, --exportProfile"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let has = |rest: &str, keys: &[&str]| keys.iter().all(|key| rest.contains(key));
+    let sums = head.behind(&["[", "{", "\"count\"", ":"]);
+    let times = head.behind(&["[", "{", "\"start"]);
+    times.is_some_and(|rest| has(rest, &TIMES)) || sums.is_some_and(|rest| has(rest, &SUMS))
+}
 
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let has = |rest: &str, keys: &[&str]| keys.iter().all(|key| rest.contains(key));
-        let sums = head.behind(&["[", "{", "\"count\"", ":"]);
-        let times = head.behind(&["[", "{", "\"start"]);
-        times.is_some_and(|rest| has(rest, &TIMES)) || sums.is_some_and(|rest| has(rest, &SUMS))
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let read = |list: &mut Vec<Entry>, from: &mut dyn Read| {
-            let mut json = serde_json::Deserializer::from_reader(from);
-            let expected = "a list of inferences or layers";
-            ListInto { list, expected }.deserialize(&mut json)?;
-            json.end()
-        };
-        let format = mended::Document {
-            expected: "JSON of trtexec",
-            remedy: "write it again",
-            units: "entries",
-            count: |of: &Vec<Entry>| of.len(),
-        };
-        let entries = format.read((path, options), into, notes, progress, read)?;
-        if entries.iter().any(|entry| entry.compute().is_some()) {
-            write_times((path, options), &entries, into, notes)
-        } else if entries.iter().any(|entry| entry.time.is_some()) {
-            write_sums(&entries, into, notes)
-        } else {
-            Err(Error::Format {
-                path: path.to_owned(),
-                problem: "expected inferences or layers of trtexec, found none; write it with --exportTimes=FILE or \
-                          --exportProfile=FILE"
-                    .to_owned(),
-            })
-        }
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let format = mended::Document {
+        expected: "JSON of trtexec",
+        remedy: "write it again",
+        units: "entries",
+        count: |of: &Vec<Entry>| of.len(),
+    };
+    let expected = "a list of inferences or layers";
+    let entries = format.read(&mut import, |list, from| read_list(expected, list, from))?;
+    if entries.iter().any(|entry| entry.compute().is_some()) {
+        write_times(&entries, import)
+    } else if entries.iter().any(|entry| entry.time.is_some()) {
+        write_sums(&entries, import)
+    } else {
+        Err(import.refused(
+            "expected inferences or layers of trtexec, found none; write it with --exportTimes=FILE or \
+             --exportProfile=FILE",
+        ))
     }
 }
 
@@ -133,20 +108,15 @@ impl Entry {
 /// Streams per concurrent inference: copies to the device, work, copies back.
 const STREAMS: u32 = 3;
 
-fn write_times(
-    (path, options): (&Path, &Options),
-    entries: &[Entry],
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
-    notes.warn(
+fn write_times(entries: &[Entry], import: Import<'_>) -> Result<Option<i64>, Error> {
+    import.notes.warn(
         "an inference is one row of kernels: its kernels are not in the file (hint: `nsys profile --trace cuda,nvtx \
          trtexec …`, then `nsys export --type sqlite`)",
     );
-    notes.warn(
+    import.notes.warn(
         "times of the host and of the device begin apart, so what lies between a call and its work is not known",
     );
-    let mut feed = Feed::new(path, "TensorRT", into, notes, options);
+    let mut feed = Feed::new(import, "TensorRT");
     feed.name_thread(0, 0, "trtexec");
     // Lanes come in order of time.
     let mut order: Vec<usize> = (0..entries.len()).collect();
@@ -185,20 +155,11 @@ fn write_times(
             })?;
         }
     }
-    feed.finish(Source::hash_of(path, options)?)
+    feed.finish()
 }
 
-fn write_sums(
-    entries: &[Entry],
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
-    let mut rows = Aggregates {
-        into,
-        notes,
-        time_ns: 0,
-    };
-    rows.warn(
+fn write_sums(entries: &[Entry], mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    import.problem(
         "the file has sums by layer only, no time of anything: they are counters, and when a layer ran is not known \
          (hint: `nsys profile --trace cuda,nvtx trtexec …`, then `nsys export --type sqlite`)",
     );
@@ -206,18 +167,23 @@ fn write_sums(
     for entry in entries {
         let (Some(name), Some(time)) = (&entry.name, entry.time) else {
             if entry.count.is_none() {
-                rows.notes.leave_out("layer without a name or time");
+                import.notes.leave_out("layer without a name or time");
             }
             continue;
         };
-        rows.notes.read("layer");
-        rows.add(&format!("sum: {name} total"), time * 1e6, "ns", "measured")?;
+        import.notes.read("layer");
+        import.sum(0, &format!("sum: {name} total"), time * 1e6, TIME)?;
         if let Some(median) = entry.median {
             let name = format!("sum: {name} median");
-            rows.add(&name, median * 1e6, "ns", "measured")?;
+            import.sum(0, &name, median * 1e6, TIME)?;
         }
         if let Some(calls) = calls {
-            rows.add(&format!("sum: {name} calls"), calls, "calls", "measured")?;
+            import.sum(
+                0,
+                &format!("sum: {name} calls"),
+                calls,
+                ("calls", "measured"),
+            )?;
         }
     }
     Ok(None)

@@ -31,14 +31,11 @@ mod rows;
 mod stats;
 
 use std::io::Read;
-use std::path::Path;
 
 use prost::Message;
-use trueno_format::run_writer::RunWriter;
 
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::Error;
+use crate::importer::{Head, Import, Importer};
 use messages::{XPlane, XSpace};
 
 /// Tags of a plane in a profile and of the plane's name: fields 1 and 2, length-delimited.
@@ -47,60 +44,43 @@ const NAME: u8 = 0x12;
 /// Tag of the plane's id, which may precede the name.
 const ID: u8 = 0x08;
 
-pub struct XPlaneFile;
+pub const IMPORTER: Importer = Importer {
+    name: "xplane",
+    description: "Profiles of JAX, TensorFlow and XLA (*.xplane.pb)",
+    recognises,
+    read,
+};
 
-impl Importer for XPlaneFile {
-    fn name(&self) -> &'static str {
-        "xplane"
+fn recognises(head: &Head<'_>) -> bool {
+    name_of_first_plane(head.bytes()).is_some_and(|name| {
+        let is_known = name.starts_with(b"/") || name == b"Task Environment";
+        is_known && name.iter().all(|byte| matches!(byte, b' '..=b'~'))
+    })
+}
+
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut bytes = Vec::new();
+    let mut source = import.open()?;
+    if let Err(error) = source.read_to_end(&mut bytes) {
+        return Err(source.refusal(format!("byte {}, unpacked", bytes.len()), error));
     }
-
-    fn description(&self) -> &'static str {
-        "Profiles of JAX, TensorFlow and XLA (*.xplane.pb)"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        name_of_first_plane(head.bytes()).is_some_and(|name| {
-            let is_known = name.starts_with(b"/") || name == b"Task Environment";
-            is_known && name.iter().all(|byte| matches!(byte, b' '..=b'~'))
-        })
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let mut bytes = Vec::new();
-        let mut source = Source::open(path, options, progress)?;
-        let read = source.read_to_end(&mut bytes);
-        if let Err(error) = read {
-            return Err(source.refusal(path, format!("byte {}, unpacked", bytes.len()), error));
+    source.end(import.notes);
+    let (space, damage) = space(&bytes);
+    drop(bytes);
+    if let Some((at, problem)) = damage {
+        let error = import.damaged(
+            format!("byte {at}"),
+            format!(
+                "expected a plane of a profile, found {problem} (hint: --partial reads the planes before)"
+            ),
+        );
+        let planes = space.planes.len();
+        if planes == 0 || !import.options.partial {
+            return Err(error);
         }
-        source.end(notes);
-        let (space, damage) = space(&bytes);
-        drop(bytes);
-        if let Some((at, problem)) = damage {
-            let error = Error::Damaged {
-                path: path.to_owned(),
-                place: format!("byte {at}"),
-                problem: format!(
-                    "expected a plane of a profile, found {problem} (hint: --partial reads the planes before)"
-                ),
-            };
-            if space.planes.is_empty() || !options.partial {
-                return Err(error);
-            }
-            let text = format!(
-                "{error}: the {} planes before were read",
-                space.planes.len()
-            );
-            notes.cut_short(into, text);
-        }
-        rows::write(&space, path, into, notes)
+        import.problem(format!("{error}: the {planes} planes before were read"));
     }
+    rows::write(&space, import)
 }
 
 fn name_of_first_plane(bytes: &[u8]) -> Option<&[u8]> {

@@ -11,29 +11,11 @@ use tempfile::TempDir;
 use trueno_format::journal::chunk_hash;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::axonml::Axonml;
-use trueno_import::brick_profiler::BrickProfiler;
-use trueno_import::cgp::Cgp;
-use trueno_import::chrome::Kineto;
-use trueno_import::device_csv::DeviceCsv;
-use trueno_import::firefox::Firefox;
-use trueno_import::flight_recorder::FlightRecorder;
-use trueno_import::nsys::NsysSqlite;
-use trueno_import::nsys::json_lines::NsysJsonLines;
-use trueno_import::nvprof::Nvprof;
-use trueno_import::otlp::Otlp;
-use trueno_import::perf_script::PerfScript;
-use trueno_import::perfetto::Perfetto;
-use trueno_import::proton::Proton;
-use trueno_import::renacer::Renacer;
-use trueno_import::rocpd::Rocpd;
-use trueno_import::rocprof_json::RocprofJson;
-use trueno_import::speedscope::Speedscope;
-use trueno_import::strace::Strace;
-use trueno_import::tensorrt::TensorRt;
-use trueno_import::torch_memory::TorchMemory;
-use trueno_import::xplane::XPlaneFile;
-use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
+use trueno_import::{
+    Error, Import, Importer, Notes, Options, axonml, brick_profiler, cgp, chrome, device_csv,
+    firefox, flight_recorder, ncu, nsys, nvprof, otlp, perf_script, perfetto, proton, renacer,
+    rocpd, rocprof_json, speedscope, strace, tensorrt, torch_memory, xplane,
+};
 
 use crate::scratch;
 use nsys_rows::Rows;
@@ -130,18 +112,34 @@ fn by_length(bytes: &[u8]) -> Options {
     }
 }
 
-fn with(importer: &dyn Importer, bytes: &[u8]) -> bool {
+fn read(
+    importer: &Importer,
+    path: &Path,
+    options: &Options,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    importer.import(Import {
+        path,
+        options,
+        into,
+        notes,
+        progress: &mut |_| (),
+    })
+}
+
+fn with(importer: &Importer, bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        importer.import(file, &by_length(bytes), into, notes, &mut |_| ())
+        read(importer, file, &by_length(bytes), into, notes)
     })
 }
 
 pub fn chrome(bytes: &[u8]) -> bool {
-    with(&Kineto, bytes)
+    with(&chrome::IMPORTER, bytes)
 }
 
 pub fn nsys_sqlite(bytes: &[u8]) -> bool {
-    with(&NsysSqlite, bytes)
+    with(&nsys::IMPORTER, bytes)
 }
 
 /// Tables of Nsight Systems in any form, see `Rows`.
@@ -150,14 +148,14 @@ pub fn nsys_rows(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let length = bytes.len() as u64;
         let options = Options::default();
-        nsys::import_source(
-            &mut rows,
-            (file, length),
-            &options,
+        let import = Import {
+            path: file,
+            options: &options,
             into,
             notes,
-            &mut |_| (),
-        )
+            progress: &mut |_| (),
+        };
+        nsys::import_source(&mut rows, length, import)
     })
 }
 
@@ -169,7 +167,7 @@ pub fn strace(bytes: &[u8]) -> bool {
         .filter(|line| !line.trim().is_empty())
         .count() as u64;
     imported(bytes, |file, into, notes| {
-        let result = Strace.import(file, &Options::default(), into, notes, &mut |_| ());
+        let result = read(&strace::IMPORTER, file, &Options::default(), into, notes);
         if result.is_ok() {
             let read = |kind: &str| notes.read.get(kind).copied().unwrap_or(0);
             let left_out = |reason: &str| notes.left_out.get(reason).copied().unwrap_or(0);
@@ -191,7 +189,7 @@ pub fn strace(bytes: &[u8]) -> bool {
 /// JSON of renacer. Every call is a row or counted.
 pub fn renacer(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = Renacer.import(file, &Options::default(), into, notes, &mut |_| ());
+        let result = read(&renacer::IMPORTER, file, &Options::default(), into, notes);
         if result.is_ok() {
             let read: u64 = notes.read.values().sum();
             let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
@@ -209,7 +207,7 @@ pub fn axonml(bytes: &[u8]) -> bool {
         ..Options::default()
     };
     imported(bytes, |file, into, notes| {
-        let result = Axonml.import(file, &partial, into, notes, &mut |_| ());
+        let result = read(&axonml::IMPORTER, file, &partial, into, notes);
         if result.is_ok() {
             let read: u64 = notes.read.values().sum();
             let left_out: u64 = notes.left_out.values().sum();
@@ -225,7 +223,13 @@ pub fn axonml(bytes: &[u8]) -> bool {
 /// JSON of BrickProfiler. A brick or a level of tiles becomes at most ten rows.
 pub fn brick_profiler(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = BrickProfiler.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(
+            &brick_profiler::IMPORTER,
+            file,
+            &by_length(bytes),
+            into,
+            notes,
+        );
         let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
         let records: u64 = notes.read.values().sum();
         let rows = kept("counters") + kept("annotations");
@@ -237,7 +241,7 @@ pub fn brick_profiler(bytes: &[u8]) -> bool {
 /// A profile of aprender-cgp. Every metric is a row or counted.
 pub fn cgp(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = Cgp.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&cgp::IMPORTER, file, &by_length(bytes), into, notes);
         let kept = notes.kept.get("counters").copied().unwrap_or(0);
         assert_eq!(kept, notes.read.values().sum::<u64>(), "metrics");
         result
@@ -251,7 +255,7 @@ pub fn otlp(bytes: &[u8]) -> bool {
         ..Options::default()
     };
     imported(bytes, |file, into, notes| {
-        let result = Otlp.import(file, &partial, into, notes, &mut |_| ());
+        let result = read(&otlp::IMPORTER, file, &partial, into, notes);
         if result.is_ok() {
             let read: u64 = notes.read.values().sum();
             let bricks = notes.kept.get("bricks").copied().unwrap_or(0);
@@ -269,7 +273,7 @@ pub fn perfetto(bytes: &[u8]) -> bool {
         ..Options::default()
     };
     imported(bytes, |file, into, notes| {
-        let result = Perfetto.import(file, &partial, into, notes, &mut |_| ());
+        let result = read(&perfetto::IMPORTER, file, &partial, into, notes);
         if result.is_ok() {
             let read: u64 = notes.read.values().sum();
             let left_out: u64 = notes.left_out.values().sum();
@@ -285,7 +289,7 @@ pub fn perfetto(bytes: &[u8]) -> bool {
 /// Profiles of XLA. Every event is a row or counted.
 pub fn xplane(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = XPlaneFile.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&xplane::IMPORTER, file, &by_length(bytes), into, notes);
         if result.is_ok() {
             let read: u64 = notes.read.values().sum();
             let left_out: u64 = notes.left_out.values().sum();
@@ -303,7 +307,7 @@ pub fn xplane(bytes: &[u8]) -> bool {
 pub fn device_csv(bytes: &[u8]) -> bool {
     let lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).count() as u64;
     imported(bytes, |file, into, notes| {
-        let result = DeviceCsv.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&device_csv::IMPORTER, file, &by_length(bytes), into, notes);
         let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
         let rows = kept("kernels") + kept("transfers") + kept("calls") + kept("bricks");
         assert!(rows <= lines, "rows");
@@ -318,7 +322,13 @@ pub fn rocprof_json(bytes: &[u8]) -> bool {
         .filter(|byte| matches!(byte, b'{' | b'['))
         .count() as u64;
     imported(bytes, |file, into, notes| {
-        let result = RocprofJson.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(
+            &rocprof_json::IMPORTER,
+            file,
+            &by_length(bytes),
+            into,
+            notes,
+        );
         let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
         let rows = kept("kernels") + kept("transfers") + kept("calls") + kept("bricks");
         assert!(rows <= objects, "rows");
@@ -328,14 +338,20 @@ pub fn rocprof_json(bytes: &[u8]) -> bool {
 
 pub fn rocpd(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        Rocpd.import(file, &by_length(bytes), into, notes, &mut |_| ())
+        read(&rocpd::IMPORTER, file, &by_length(bytes), into, notes)
     })
 }
 
 /// Memory snapshots of PyTorch. There are no more allocations than bytes.
 pub fn torch_memory(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = TorchMemory.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(
+            &torch_memory::IMPORTER,
+            file,
+            &by_length(bytes),
+            into,
+            notes,
+        );
         let kept = notes.kept.get("allocations").copied().unwrap_or(0);
         assert!(kept <= bytes.len() as u64, "allocations");
         result
@@ -345,7 +361,13 @@ pub fn torch_memory(bytes: &[u8]) -> bool {
 /// Dumps of PyTorch's Flight Recorder. Every entry and every process group is a row or counted.
 pub fn flight_recorder(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = FlightRecorder.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(
+            &flight_recorder::IMPORTER,
+            file,
+            &by_length(bytes),
+            into,
+            notes,
+        );
         if result.is_ok() {
             let read: u64 = notes.read.values().sum();
             let left_out: u64 = notes.left_out.values().sum();
@@ -358,7 +380,7 @@ pub fn flight_recorder(bytes: &[u8]) -> bool {
 
 pub fn nvprof(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        Nvprof.import(file, &by_length(bytes), into, notes, &mut |_| ())
+        read(&nvprof::IMPORTER, file, &by_length(bytes), into, notes)
     })
 }
 
@@ -367,7 +389,7 @@ const FAR_SAMPLE: &str = "sample with an impossible time";
 /// Profiles of speedscope. Every stack is a sample, and every end of a function is a row or counted.
 pub fn speedscope(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = Speedscope.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&speedscope::IMPORTER, file, &by_length(bytes), into, notes);
         let read = |kind: &str| notes.read.get(kind).copied().unwrap_or(0);
         let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
         if result.is_ok() {
@@ -386,7 +408,7 @@ pub fn speedscope(bytes: &[u8]) -> bool {
 /// Profiles of the Firefox Profiler. Every time is a sample.
 pub fn firefox(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = Firefox.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&firefox::IMPORTER, file, &by_length(bytes), into, notes);
         let read = notes.read.get("sample").copied().unwrap_or(0);
         let kept = notes.kept.get("samples").copied().unwrap_or(0);
         let far = notes.left_out.get(FAR_SAMPLE).copied().unwrap_or(0);
@@ -398,7 +420,7 @@ pub fn firefox(bytes: &[u8]) -> bool {
 /// JSON of `trtexec`. There are at most four rows for an inference and three for a layer.
 pub fn tensorrt(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        let result = TensorRt.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&tensorrt::IMPORTER, file, &by_length(bytes), into, notes);
         let read = |kind: &str| notes.read.get(kind).copied().unwrap_or(0);
         let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
         let work = kept("kernels") + kept("transfers") + kept("calls");
@@ -412,7 +434,7 @@ pub fn tensorrt(bytes: &[u8]) -> bool {
 pub fn proton(bytes: &[u8]) -> bool {
     let values = bytes.iter().filter(|byte| **byte == b':').count() as u64;
     imported(bytes, |file, into, notes| {
-        let result = Proton.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(&proton::IMPORTER, file, &by_length(bytes), into, notes);
         let kept = notes.kept.get("counters").copied().unwrap_or(0);
         assert!(kept <= values, "counters");
         result
@@ -423,7 +445,13 @@ pub fn proton(bytes: &[u8]) -> bool {
 pub fn nsys_json_lines(bytes: &[u8]) -> bool {
     let objects = bytes.iter().filter(|byte| **byte == b'{').count() as u64;
     imported(bytes, |file, into, notes| {
-        let result = NsysJsonLines.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let result = read(
+            &nsys::json_lines::IMPORTER,
+            file,
+            &by_length(bytes),
+            into,
+            notes,
+        );
         let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
         let rows = kept("kernels") + kept("transfers") + kept("calls") + kept("bricks");
         assert!(rows <= objects, "rows");
@@ -435,7 +463,13 @@ pub fn nsys_json_lines(bytes: &[u8]) -> bool {
 pub fn perf_script(bytes: &[u8]) -> bool {
     let lines = bytes.split(|byte| *byte == b'\n').count() as u64;
     imported(bytes, |file, into, notes| {
-        let result = PerfScript.import(file, &Options::default(), into, notes, &mut |_| ());
+        let result = read(
+            &perf_script::IMPORTER,
+            file,
+            &Options::default(),
+            into,
+            notes,
+        );
         if result.is_ok() {
             let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
             assert!(kept("samples") + kept("annotations") <= lines, "samples");
@@ -489,7 +523,7 @@ pub fn packed(bytes: &[u8]) -> bool {
     };
     imported_as(&file, length, |file, into, notes| {
         let importer = trueno_import::detect(file)?;
-        importer.import(file, &by_length(bytes), into, notes, &mut |_| ())
+        read(importer, file, &by_length(bytes), into, notes)
     })
 }
 
@@ -517,7 +551,7 @@ pub fn unescaped(bytes: &[u8]) -> bool {
     let before = br#"[{"ph":"X","cat":"cpu_op","name":""#;
     let file = [before, bytes, br#"","pid":1,"tid":1,"ts":1,"dur":2}]"#].concat();
     let is_read = imported(&file, |file, into, notes| {
-        let wall_ns = Kineto.import(file, &Options::default(), into, notes, &mut |_| ())?;
+        let wall_ns = read(&chrome::IMPORTER, file, &Options::default(), into, notes)?;
         Ok(wall_ns)
     });
     assert!(
@@ -531,7 +565,7 @@ pub fn unescaped(bytes: &[u8]) -> bool {
 pub fn detect(bytes: &[u8]) -> bool {
     let mut is_known = false;
     imported(bytes, |file, _, _| {
-        is_known = trueno_import::detect(file)?.name() != "";
+        is_known = !trueno_import::detect(file)?.name.is_empty();
         Ok(None)
     });
     is_known

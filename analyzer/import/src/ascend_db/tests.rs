@@ -1,6 +1,4 @@
-use rusqlite::Connection;
-
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, of_packed_sql, of_sql};
 
 /// Tables as msprof and torch_npu write them, without unused columns.
 const TABLES: &str = "
@@ -25,21 +23,15 @@ INSERT INTO COMMUNICATION_TASK_INFO VALUES (10, 5, 11, 1);
 INSERT INTO COMMUNICATION_OP VALUES (10, 1300, 1510, 44, 1);";
 
 fn read(more: &str) -> Imported {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("ascend_pytorch_profiler_0.db");
-    let connection = Connection::open(&file).unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    connection.execute_batch(more).unwrap();
-    drop(connection);
-    imported(crate::detect(&file).unwrap(), &file).unwrap()
+    of_sql(&[TABLES, more].concat())
 }
 
 #[test]
 fn tasks_become_kernels_copies_and_waits_of_their_calls() {
     let run = read("");
-    let kernels = ["name", "device", "stream", "start_ns", "dur_ns"];
+    let kernels = "name device stream start_ns dur_ns";
     assert_eq!(
-        run.rows("kernels", &kernels),
+        run.rows("kernels", kernels),
         [
             "MatMulV2 1 2 100 100",
             "Notify Wait 1 4 400 200",
@@ -47,9 +39,9 @@ fn tasks_become_kernels_copies_and_waits_of_their_calls() {
             "AI_CORE 1 2 700 10"
         ]
     );
-    assert_eq!(run.rows("transfers", &["device", "dur_ns"]), ["1 60"]);
+    assert_eq!(run.rows("transfers", "device dur_ns"), ["1 60"]);
     assert_eq!(
-        run.rows("calls", &["name"]),
+        run.rows("calls", "name"),
         [
             "Node@launch",
             "AscendCL@aclrtMemcpyAsync",
@@ -57,10 +49,7 @@ fn tasks_become_kernels_copies_and_waits_of_their_calls() {
             "AscendCL@aclrtSynchronizeStream",
         ]
     );
-    assert_eq!(
-        run.rows("devices", &["device", "name"]),
-        ["gpu:1 Ascend910B"]
-    );
+    assert_eq!(run.rows("devices", "device name"), ["gpu:1 Ascend910B"]);
     // A wait of the runtime lies in the call that waits. A mark is not work.
     assert_eq!(run.notes.repeated.values().sum::<u64>(), 2);
 }
@@ -68,7 +57,7 @@ fn tasks_become_kernels_copies_and_waits_of_their_calls() {
 #[test]
 fn a_collective_is_one_row_and_its_tasks_are_repeated() {
     let run = read(COLLECTIVES);
-    let kernels = run.rows("kernels", &["name", "stream", "dur_ns"]);
+    let kernels = run.rows("kernels", "name stream dur_ns");
     assert_eq!(
         kernels,
         [
@@ -88,7 +77,7 @@ fn operators_functions_and_steps_of_pytorch_are_read() {
          CREATE TABLE MSTX_EVENTS (startNs INTEGER, endNs INTEGER, eventType INTEGER, globalTid INTEGER, message INTEGER);
          INSERT INTO MSTX_EVENTS VALUES (870, 880, 1, 30064771080, 18), (890, 890, 0, 30064771080, 18);",
     );
-    let mut bricks = run.rows("bricks", &["name", "kind", "dur_ns"]);
+    let mut bricks = run.rows("bricks", "name kind dur_ns");
     bricks.sort_unstable();
     assert_eq!(
         bricks,
@@ -99,7 +88,7 @@ fn operators_functions_and_steps_of_pytorch_are_read() {
             "train.py(1): step function 1310",
         ]
     );
-    assert_eq!(run.rows("annotations", &["name"]), ["epoch"]);
+    assert_eq!(run.rows("annotations", "name"), ["epoch"]);
 }
 
 #[test]
@@ -108,9 +97,9 @@ fn figures_of_units_that_ran_are_counters_of_their_kernel() {
         "CREATE TABLE TASK_PMU_INFO (globalTaskId INTEGER, name INTEGER, value NUMERIC);
          INSERT INTO TASK_PMU_INFO VALUES (1, 15, 310.5), (1, 16, 0), (1, 17, 0);",
     );
-    let kernel = run.rows("kernels", &["id"]).swap_remove(0);
+    let kernel = run.rows("kernels", "id").swap_remove(0);
     assert_eq!(
-        run.rows("counters", &["name", "value", "span"]),
+        run.rows("counters", "name value span"),
         [format!("aic_total_time 310.5 {kernel}")]
     );
 }
@@ -127,18 +116,15 @@ fn copies_have_their_bytes_and_direction_and_operators_their_memory() {
          CREATE TABLE HBM (deviceId INTEGER, timestampNs INTEGER);
          INSERT INTO HBM VALUES (1, 900), (1, 901);",
     );
-    assert_eq!(run.rows("transfers", &["direction", "bytes"]), ["h2d 4096"]);
-    assert_eq!(run.rows("allocations", &["bytes"]), ["512", "256", "-512"]);
+    assert_eq!(run.rows("transfers", "direction bytes"), ["h2d 4096"]);
+    assert_eq!(run.rows("allocations", "bytes"), ["512", "256", "-512"]);
     assert_eq!(run.notes.left_out["table HBM"], 2);
-    let peak = run.rows("counters", &["name", "value"]);
+    let peak = run.rows("counters", "name value");
     assert!(peak.contains(&"gpu1 allocated 1768".to_owned()), "{peak:?}");
 }
 
 #[test]
 fn a_packed_database_is_known_by_tables_far_from_its_beginning() {
-    let folder = tempfile::tempdir().unwrap();
-    let (file, packed) = (folder.path().join("a.db"), folder.path().join("a.db.gz"));
-    let connection = Connection::open(&file).unwrap();
     let others: String = (0..400)
         .map(|n| {
             format!(
@@ -147,14 +133,6 @@ fn a_packed_database_is_known_by_tables_far_from_its_beginning() {
             )
         })
         .collect();
-    connection
-        .execute_batch(&format!("BEGIN; {others} COMMIT;"))
-        .unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    drop(connection);
-    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::copy(&mut std::fs::File::open(&file).unwrap(), &mut to).unwrap();
-    std::fs::write(&packed, to.finish().unwrap()).unwrap();
-    let run = imported(crate::detect(&packed).unwrap(), &packed).unwrap();
-    assert_eq!(run.rows("kernels", &["name"]).len(), 4);
+    let run = of_packed_sql(&format!("BEGIN; {others} COMMIT; {TABLES}"));
+    assert_eq!(run.rows("kernels", "name").len(), 4);
 }

@@ -1,14 +1,11 @@
 //! Reports: sums, as counters at the end.
 
-use std::io::{BufReader, Read};
-use std::path::Path;
+use std::io::BufReader;
 
 use serde::Deserialize;
-use trueno_format::run_writer::RunWriter;
 
 use super::damaged;
-use crate::aggregates::Aggregates;
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 const SUMS_ONLY: &str = "a report of axonml-profile: sums of the whole run, as counters at its end; when things ran is not \
                          in it (hint: export the timeline, TimelineProfiler::to_json)";
@@ -44,30 +41,25 @@ struct Operation {
     avg_time_ns: Option<u64>,
 }
 
-pub fn read(
-    path: &Path,
-    source: impl Read,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
-    let report: Report =
-        serde_json::from_reader(BufReader::new(source)).map_err(|error| damaged(path, &error))?;
+pub fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let mut source = import.open()?;
+    let report: Report = serde_json::from_reader(BufReader::new(&mut source))
+        .map_err(|error| damaged(&import, &error))?;
+    source.end(import.notes);
     let wall_ns = report.total_duration_secs * 1e9;
     let wall_ns = (wall_ns >= 0.0 && wall_ns < i64::MAX as f64).then_some(wall_ns as i64);
     if wall_ns.is_none() {
-        notes.warn("its duration is not a time: the run has no length");
+        import
+            .notes
+            .warn("its duration is not a time: the run has no length");
     }
-    let mut rows = Aggregates {
-        into,
-        notes,
-        time_ns: wall_ns.unwrap_or(0),
-    };
+    let time_ns = wall_ns.unwrap_or(0);
     let mut add = |name: String, value: Option<u64>, unit: &str| {
         let Some(value) = value else {
             return Ok(());
         };
-        rows.notes.read("sum");
-        rows.add(&name, value as f64, unit, "computed")
+        import.notes.read("sum");
+        import.sum(time_ns, &name, value as f64, (unit, "computed"))
     };
     if let Some(memory) = report.memory {
         for (name, value, unit) in [
@@ -98,9 +90,9 @@ pub fn read(
             .filter(|n| *n > 0)
         {
             let text = format!("{others} operations are not in the report, which lists {listed}");
-            rows.notes.warn(text);
+            import.notes.warn(text);
         }
     }
-    rows.warn(SUMS_ONLY);
+    import.problem(SUMS_ONLY);
     Ok(wall_ns)
 }

@@ -1,23 +1,17 @@
-use std::fs;
-
 use super::*;
-use crate::detect;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, detected, of_bytes};
+use crate::{Error, Options};
 
 fn read(json: &str) -> Result<Imported, Error> {
     read_with(json, false)
 }
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, json).unwrap();
-    assert_eq!(detect(&path).unwrap().name(), "axonml");
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|run, notes| Axonml.import(&path, &options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, json, &options)
 }
 
 fn event(name: &str, ty: &str, ns: u64, thread: u64, metadata: &str) -> String {
@@ -44,27 +38,29 @@ fn timeline() -> Vec<String> {
 
 #[test]
 fn a_timeline_becomes_bricks_on_their_threads_and_instants() {
-    let run = read(&format!("[\n{}\n]", timeline().join(",\n"))).unwrap();
-    let columns = ["id", "parent", "name", "thread", "start_ns", "dur_ns"];
+    let json = format!("[\n{}\n]", timeline().join(",\n"));
+    assert_eq!([&json, REPORT].map(detected), ["axonml"; 2]);
+    let run = read(&json).unwrap();
+    let columns = "id parent name thread start_ns dur_ns";
     let expected = [
         "2 1 Softmax 0 1100 300",
         "1 - step 0 1000 500",
         "3 - step 1 1200 700",
     ];
-    assert_eq!(run.rows("bricks", &columns), expected);
-    assert_eq!(run.rows("bricks", &["category"])[0], "Attention");
+    assert_eq!(run.rows("bricks", columns), expected);
+    assert_eq!(run.rows("bricks", "category")[0], "Attention");
     assert_eq!(
-        run.rows("attributes", &["span", "name", "text"]),
+        run.rows("attributes", "span name text"),
         ["1 metadata batch 32", "2 end_metadata ok"]
     );
     assert_eq!(
-        run.rows("annotations", &["name", "time_ns", "thread", "arguments"]),
+        run.rows("annotations", "name time_ns thread arguments"),
         [
             "flushed 1250 0 {}",
             "cache 1300 0 {\"event_type\":\"Free\",\"metadata\":\"all\"}"
         ]
     );
-    assert_eq!(run.rows("threads", &["thread"]), ["0", "1"]);
+    assert_eq!(run.rows("threads", "thread"), ["0", "1"]);
     assert_eq!(run.wall_ns, Some(2_000));
     assert_eq!(run.notes.read.values().sum::<u64>(), 10);
     assert_eq!(
@@ -82,7 +78,7 @@ fn a_cut_timeline_loses_its_end_and_says_so() {
     let error = read(cut).err().unwrap().to_string();
     assert!(error.contains("line 1"), "{error}");
     let run = read_with(cut, true).unwrap();
-    assert_eq!(run.rows("bricks", &["id"]).len(), 3);
+    assert_eq!(run.rows("bricks", "id").len(), 3);
     assert!(run.warns("its first 9 events were read"));
     assert!(run.run.problems[0].contains("cut or damaged"));
     let late = [event("a", "Instant", u64::MAX, 1, "null")];
@@ -101,7 +97,7 @@ const REPORT: &str = r#"{
 #[test]
 fn a_report_becomes_counters_that_are_called_sums() {
     let run = read(REPORT).unwrap();
-    let rows = run.rows("counters", &["time_ns", "name", "value", "unit", "source"]);
+    let rows = run.rows("counters", "time_ns name value unit source");
     assert_eq!(rows.len(), 8);
     assert_eq!(
         rows[1],

@@ -1,19 +1,18 @@
 //! Timelines: starts and ends as bricks, all else as instants.
 
 use std::collections::HashMap;
-use std::fmt;
-use std::io::{BufReader, Read};
-use std::path::Path;
+use std::io::BufReader;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, Error as _, SeqAccess, Visitor};
+use serde::de::DeserializeSeed;
 use trueno_format::BrickId;
-use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::run_writer::Text;
 use trueno_format::schema::{AttributeRow, BrickRow, ThreadRow};
 
 use super::damaged;
+use crate::json::list;
 use crate::strace::instants::{Instants, MAX_TEXT_BYTES, cut};
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 enum EventType {
@@ -51,8 +50,7 @@ struct Texts {
 }
 
 struct Events<'i> {
-    into: &'i mut RunWriter,
-    notes: &'i mut Notes,
+    import: Import<'i>,
     texts: Texts,
     /// Thread numbers, in the order of the threads' first events.
     threads: HashMap<Option<u64>, u32>,
@@ -61,76 +59,57 @@ struct Events<'i> {
     instants: Instants,
     bricks: u64,
     end_ns: i64,
-    failed: Option<Error>,
 }
 
-pub fn read(
-    path: &Path,
-    source: impl Read,
-    partial: bool,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<i64, Error> {
+pub fn read(mut import: Import<'_>) -> Result<i64, Error> {
     let texts = Texts {
-        brick: into.text("brick"),
-        host: into.text("host"),
-        start: into.text("metadata"),
-        end: into.text("end_metadata"),
+        brick: import.text("brick"),
+        host: import.text("host"),
+        start: import.text("metadata"),
+        end: import.text("end_metadata"),
     };
+    let mut source = import.open()?;
     let mut events = Events {
-        into,
-        notes,
+        import,
         texts,
         threads: HashMap::new(),
         open: Vec::new(),
         instants: Instants::default(),
         bricks: 0,
         end_ns: 0,
-        failed: None,
     };
-    let mut json = serde_json::Deserializer::from_reader(BufReader::new(source));
-    let read = json.deserialize_seq(&mut events);
-    if let Some(error) = events.failed {
+    let mut json = serde_json::Deserializer::from_reader(BufReader::new(&mut source));
+    let mut failed = None;
+    let all = list("an array of events", |event: Event| {
+        failed = events.add(&event).err();
+        failed.as_ref().map_or(Ok(()), |_| Err("stopped"))
+    });
+    let read = all.deserialize(&mut json).and_then(|()| json.end());
+    if let Some(error) = failed {
         return Err(error);
     }
+    let Events { mut import, .. } = events;
     let open = events.open.iter().map(|open| open.len() as u64).sum();
     if open > 0 {
         let reason = "Start without an End on its thread".to_owned();
-        events.notes.left_out.insert(reason, open);
+        import.notes.left_out.insert(reason, open);
     }
-    if let Err(error) = read.and_then(|()| json.end()) {
-        let found: u64 = events.notes.read.values().sum();
-        if found == 0 || !partial {
-            return Err(damaged(path, &error));
+    if let Err(error) = read {
+        let found: u64 = import.notes.read.values().sum();
+        if found == 0 || !import.options.partial {
+            return Err(damaged(&import, &error));
         }
-        let text = format!("cut or damaged ({error}): its first {found} events were read");
-        events.notes.warn(text.clone());
-        events.into.run().problems.push(text);
+        import.problem(format!(
+            "cut or damaged ({error}): its first {found} events were read"
+        ));
     }
+    source.end(import.notes);
     Ok(events.end_ns)
-}
-
-impl<'de> Visitor<'de> for &mut Events<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of events")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut events: A) -> Result<(), A::Error> {
-        while let Some(event) = events.next_element::<Event>()? {
-            if let Err(error) = self.add(&event) {
-                self.failed = Some(error);
-                return Err(A::Error::custom("stopped"));
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Events<'_> {
     fn add(&mut self, event: &Event) -> Result<(), Error> {
-        self.notes.read(match event.event_type {
+        self.import.notes.read(match event.event_type {
             EventType::Start => "Start",
             EventType::End => "End",
             EventType::Instant => "Instant",
@@ -139,7 +118,9 @@ impl Events<'_> {
             EventType::Custom => "Custom",
         });
         let Ok(time_ns) = i64::try_from(event.timestamp_ns) else {
-            self.notes.leave_out("event with a time out of range");
+            self.import
+                .notes
+                .leave_out("event with a time out of range");
             return Ok(());
         };
         self.end_ns = self.end_ns.max(time_ns);
@@ -164,7 +145,7 @@ impl Events<'_> {
             start_ns: Some(time_ns),
             ..ThreadRow::default()
         };
-        self.notes.add(self.into, &row)?;
+        self.import.add(&row)?;
         Ok(thread)
     }
 
@@ -181,13 +162,15 @@ impl Events<'_> {
     fn end(&mut self, thread: u32, end_ns: i64, event: &Event) -> Result<(), Error> {
         let open = &mut self.open[thread as usize];
         let Some(at) = open.iter().rposition(|open| open.name == event.name) else {
-            self.notes.leave_out("End without a Start on its thread");
+            self.import
+                .notes
+                .leave_out("End without a Start on its thread");
             return Ok(());
         };
         let Open { id, name, start_ns } = open.remove(at);
         let parent = at.checked_sub(1).map(|at| open[at].id);
         let Some(dur_ns) = end_ns.checked_sub(start_ns).filter(|ns| *ns >= 0) else {
-            self.notes.leave_out("End before its Start");
+            self.import.notes.leave_out("End before its Start");
             return Ok(());
         };
         let known = BrickId::from_name(&name);
@@ -195,16 +178,16 @@ impl Events<'_> {
             id,
             parent,
             kind: self.texts.brick,
-            name: self.into.text(&name),
+            name: self.import.text(&name),
             brick_id: known.map(|brick| brick as u32),
-            category: known.map(|brick| self.into.text(brick.category().name())),
+            category: known.map(|brick| self.import.text(brick.category().name())),
             thread,
             start_ns,
             dur_ns,
             timing: self.texts.host,
             ..BrickRow::default()
         };
-        self.notes.add(self.into, &row)?;
+        self.import.add(&row)?;
         self.attribute(id, self.texts.end, event.metadata.as_deref())
     }
 
@@ -213,15 +196,17 @@ impl Events<'_> {
             return Ok(());
         };
         if text.len() > MAX_TEXT_BYTES {
-            self.notes.warn("metadata longer than 64 KiB are cut");
+            self.import
+                .notes
+                .warn("metadata longer than 64 KiB are cut");
         }
         let row = AttributeRow {
             span,
             name,
-            text: Some(self.into.text(cut(text))),
+            text: Some(self.import.text(cut(text))),
             ..AttributeRow::default()
         };
-        self.notes.add(self.into, &row)
+        self.import.add(&row)
     }
 
     fn instant(&mut self, thread: u32, time_ns: i64, event: &Event) -> Result<(), Error> {
@@ -232,13 +217,15 @@ impl Events<'_> {
         }
         if let Some(text) = &event.metadata {
             if text.len() > MAX_TEXT_BYTES {
-                self.notes.warn("metadata longer than 64 KiB are cut");
+                self.import
+                    .notes
+                    .warn("metadata longer than 64 KiB are cut");
             }
             arguments.insert("metadata".to_owned(), cut(text).into());
         }
         let json = serde_json::Value::from(arguments).to_string();
         let place = (Some(thread), time_ns);
         self.instants
-            .add_json(place, &event.name, &json, self.into, self.notes)
+            .add_json(place, &event.name, &json, &mut self.import)
     }
 }

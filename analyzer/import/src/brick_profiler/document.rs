@@ -1,13 +1,11 @@
 //! The JSON, as far as it can be read.
 
-use std::fmt;
 use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
-    Visitor,
-};
+use serde::de::{Error as _, MapAccess};
+
+use crate::json::{self, Members, list_into};
 
 #[derive(Debug, Deserialize)]
 pub struct Brick {
@@ -61,9 +59,7 @@ const MEMBERS: [&str; 6] = [
 impl Document {
     /// Reads into `self`, so that what was read before an error is kept.
     pub fn read(&mut self, reader: impl Read) -> Result<(), serde_json::Error> {
-        let mut json = serde_json::Deserializer::from_reader(reader);
-        json.deserialize_map(&mut *self)?;
-        json.end()?;
+        json::read_object(self, reader)?;
         if self.names.contains(&"bricks") || self.names.contains(&"tiles") {
             Ok(())
         } else {
@@ -72,58 +68,25 @@ impl Document {
     }
 }
 
-impl<'de> Visitor<'de> for &mut Document {
-    type Value = ();
+impl Members for Document {
+    const EXPECTED: &'static str = "an object with bricks or tiles";
 
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with bricks or tiles")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            let Some(name) = MEMBERS.into_iter().find(|name| *name == key) else {
-                map.next_value::<IgnoredAny>()?;
-                self.unknown.push(key);
-                continue;
-            };
-            if self.names.contains(&name) {
-                return Err(A::Error::duplicate_field(name));
-            }
-            self.names.push(name);
-            match name {
-                "bricks" => map.next_value_seed(Elements(&mut self.bricks))?,
-                "tiles" => map.next_value_seed(Elements(&mut self.tiles))?,
-                "total_tokens" => self.total_tokens = map.next_value()?,
-                "total_ns" => self.total_ns = map.next_value()?,
-                "total_throughput" => self.total_throughput = map.next_value()?,
-                _ => drop(map.next_value::<bool>()?),
-            }
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        let Some(name) = MEMBERS.into_iter().find(|name| *name == key) else {
+            self.unknown.push(key.to_owned());
+            return json::ignore(map);
+        };
+        if self.names.contains(&name) {
+            return Err(A::Error::duplicate_field(name));
         }
-        Ok(())
-    }
-}
-
-/// Reads a list element by element, so that those before the damage are kept.
-struct Elements<'v, T>(&'v mut Vec<T>);
-
-impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Elements<'_, T> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, T: DeserializeOwned> Visitor<'de> for Elements<'_, T> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of sums")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while let Some(element) = elements.next_element()? {
-            self.0.push(element);
+        self.names.push(name);
+        match name {
+            "bricks" => map.next_value_seed(list_into("a list of sums", &mut self.bricks))?,
+            "tiles" => map.next_value_seed(list_into("a list of sums", &mut self.tiles))?,
+            "total_tokens" => self.total_tokens = map.next_value()?,
+            "total_ns" => self.total_ns = map.next_value()?,
+            "total_throughput" => self.total_throughput = map.next_value()?,
+            _ => drop(map.next_value::<bool>()?),
         }
         Ok(())
     }

@@ -3,34 +3,33 @@
 use std::collections::HashSet;
 
 use serde_json::json;
-use trueno_format::run_writer::RunWriter;
 
 use super::document::{Brick, Document, Tile};
-use crate::aggregates::Aggregates;
 use crate::strace::instants::{Instants, cut};
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 const SUMS_ONLY: &str = "made from sums of BrickProfiler: it has no times, so order, overlap, gaps and variation are not \
                          known; nested bricks count twice in the totals (hint: record a run with \
                          trueno-brick-profiler)";
 
+/// Units, and values of the column `source`.
+const CALLS: (&str, &str) = ("calls", "measured");
+const TIME: (&str, &str) = ("ns", "computed");
+const ELEMENTS: (&str, &str) = ("elements", "declared");
+
 const DEFERRED: &str = "the file does not say which bricks were deferred: the original counts each of them up to the wait \
                         that ended all of them, so sums can exceed the elapsed time";
 
-pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+pub fn add(document: Document, import: Import<'_>) -> Result<(), Error> {
     let mut sums = Sums {
-        rows: Aggregates {
-            into,
-            notes,
-            time_ns: 0,
-        },
+        import,
         labels: Instants::default(),
         is_original: document.bricks.iter().all(|brick| brick.bound.is_none()),
     };
     sums.totals(&document)?;
     let mut names = HashSet::new();
     for brick in &document.bricks {
-        sums.rows.notes.read("brick");
+        sums.import.notes.read("brick");
         if names.insert(cut(&brick.name)) {
             sums.brick(brick)?
         } else {
@@ -39,7 +38,7 @@ pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Resul
     }
     let mut levels = HashSet::new();
     for tile in &document.tiles {
-        sums.rows.notes.read("level of tiles");
+        sums.import.notes.read("level of tiles");
         if levels.insert(cut(&tile.level)) {
             sums.tile(tile)?
         } else {
@@ -47,19 +46,19 @@ pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Resul
         }
     }
     for member in &document.unknown {
-        sums.rows.notes.leave_out_argument(cut(member));
+        sums.import.notes.leave_out_argument(cut(member));
     }
     if document.bricks.is_empty() && document.tiles.is_empty() {
-        sums.rows.warn("it has neither bricks nor tiles");
+        sums.import.problem("it has neither bricks nor tiles");
     } else if sums.is_original && !document.bricks.is_empty() {
-        sums.rows.warn(DEFERRED);
+        sums.import.problem(DEFERRED);
     }
-    sums.rows.warn(SUMS_ONLY);
+    sums.import.problem(SUMS_ONLY);
     Ok(())
 }
 
 struct Sums<'i> {
-    rows: Aggregates<'i>,
+    import: Import<'i>,
     labels: Instants,
     /// The file looks as if aprender-compute wrote it.
     is_original: bool,
@@ -73,19 +72,16 @@ fn ns(us: f64) -> Option<f64> {
 
 impl Sums<'_> {
     fn leave_out(&mut self, reason: &str) {
-        self.rows.notes.leave_out(reason);
+        self.import.notes.leave_out(reason);
     }
 
-    fn sum(
-        &mut self,
-        of: &str,
-        what: &str,
-        value: f64,
-        unit: &str,
-        source: &str,
-    ) -> Result<(), Error> {
+    fn skip(&mut self, reason: &str) {
+        self.import.notes.skip(reason);
+    }
+
+    fn sum(&mut self, of: &str, what: &str, value: f64, kind: (&str, &str)) -> Result<(), Error> {
         let name = format!("sum: {} {what}", cut(of));
-        self.rows.add(&name, value, unit, source)
+        self.import.sum(0, &name, value, kind)
     }
 
     fn totals(&mut self, document: &Document) -> Result<(), Error> {
@@ -93,72 +89,50 @@ impl Sums<'_> {
             return Ok(());
         }
         if let Some(total_ns) = document.total_ns {
-            self.sum(
-                "all bricks",
-                "total_time",
-                total_ns as f64,
-                "ns",
-                "computed",
-            )?;
+            self.sum("all bricks", "total_time", total_ns as f64, TIME)?;
             let bricks = document.bricks.iter().filter_map(|brick| brick.total_ns);
             let bricks: u128 = bricks.map(u128::from).sum();
             if bricks != u128::from(total_ns) {
-                let text =
-                    format!("bricks took {bricks} ns by their sums, {total_ns} ns by its total");
-                self.rows.warn(text);
+                self.import.problem(format!(
+                    "bricks took {bricks} ns by their sums, {total_ns} ns by its total"
+                ));
             }
         }
         if let Some(elements) = document.total_tokens {
-            self.sum(
-                "all bricks",
-                "elements",
-                elements as f64,
-                "elements",
-                "declared",
-            )?;
+            self.sum("all bricks", "elements", elements as f64, ELEMENTS)?;
         }
         if document.total_throughput.is_some() {
-            self.rows
-                .notes
-                .skip("total_throughput: elements of unlike bricks by summed durations");
+            self.skip("total_throughput: elements of unlike bricks by summed durations");
         }
         Ok(())
     }
 
     fn brick(&mut self, brick: &Brick) -> Result<(), Error> {
         let name = &brick.name;
-        self.sum(name, "calls", brick.count as f64, "calls", "measured")?;
+        self.sum(name, "calls", brick.count as f64, CALLS)?;
         let bound = brick.bound.unwrap_or(0);
         if bound > 0 {
-            self.sum(
-                name,
-                "calls_without_duration",
-                bound as f64,
-                "calls",
-                "measured",
-            )?;
+            self.sum(name, "calls_without_duration", bound as f64, CALLS)?;
         }
         let timed = brick.count.saturating_sub(bound);
         self.times(name, timed, brick.total_ns, (brick.min_us, brick.max_us))?;
         if let Some(rate) = brick.throughput.filter(|rate| *rate > 0.0) {
-            self.sum(name, "throughput", rate, "elements/s", "computed")?;
+            self.sum(name, "throughput", rate, ("elements/s", "computed"))?;
         }
         if let Some(bytes) = brick.total_bytes.filter(|bytes| *bytes > 0) {
-            self.sum(name, "bytes", bytes as f64, "byte", "declared")?;
+            self.sum(name, "bytes", bytes as f64, ("byte", "declared"))?;
             if let Some(ns) = brick.total_ns.filter(|ns| *ns > 0) {
                 let rate = bytes as f64 / ns as f64;
-                self.sum(name, "throughput_bytes", rate, "GB/s", "computed")?;
+                self.sum(name, "throughput_bytes", rate, ("GB/s", "computed"))?;
             }
         }
         // The original has a ratio of 1 where it was told nothing.
         let is_told = |ratio: &f64| !self.is_original || *ratio != 1.0;
         if let Some(ratio) = brick.compression_ratio.filter(is_told) {
-            self.sum(name, "compression_ratio", ratio, "ratio", "computed")?;
+            self.sum(name, "compression_ratio", ratio, ("ratio", "computed"))?;
         }
         if brick.pct.is_some() {
-            self.rows
-                .notes
-                .skip("pct: a share of summed durations, where bricks within others count twice");
+            self.skip("pct: a share of summed durations, where bricks within others count twice");
         }
         self.label(name, brick.bottleneck.as_deref())
     }
@@ -170,31 +144,27 @@ impl Sums<'_> {
         };
         let arguments =
             json!({"brick": cut(name), "bottleneck": cut(bottleneck), "source": "declared"});
-        let Aggregates { into, notes, .. } = &mut self.rows;
-        let arguments = arguments.to_string();
-        self.labels
-            .add_json((None, 0), "bottleneck", &arguments, into, notes)
+        let (labels, arguments) = (&mut self.labels, arguments.to_string());
+        labels.add_json((None, 0), "bottleneck", &arguments, &mut self.import)
     }
 
     fn tile(&mut self, tile: &Tile) -> Result<(), Error> {
         let name = &format!("{} tiles", cut(&tile.level));
-        self.sum(name, "calls", tile.count as f64, "calls", "measured")?;
+        self.sum(name, "calls", tile.count as f64, CALLS)?;
         let extremes = (tile.min_us, tile.max_us);
         self.times(name, tile.count, Some(tile.total_ns), extremes)?;
         if let Some(elements) = tile.total_elements.filter(|elements| *elements > 0) {
-            self.sum(name, "elements", elements as f64, "elements", "declared")?;
+            self.sum(name, "elements", elements as f64, ELEMENTS)?;
         }
         if let Some(flops) = tile.total_flops.filter(|flops| *flops > 0) {
-            self.sum(name, "flops", flops as f64, "flop", "declared")?;
+            self.sum(name, "flops", flops as f64, ("flop", "declared"))?;
             if tile.total_ns > 0 {
                 let rate = flops as f64 / tile.total_ns as f64;
-                self.sum(name, "rate", rate, "GFLOP/s", "computed")?;
+                self.sum(name, "rate", rate, ("GFLOP/s", "computed"))?;
             }
         }
         if tile.arithmetic_intensity.is_some() {
-            self.rows
-                .notes
-                .skip("arithmetic_intensity: it takes each element for 4 bytes, moved once");
+            self.skip("arithmetic_intensity: it takes each element for 4 bytes, moved once");
         }
         Ok(())
     }
@@ -210,11 +180,11 @@ impl Sums<'_> {
             return Ok(());
         };
         let total_ns = total_ns as f64;
-        self.sum(name, "total_time", total_ns, "ns", "computed")?;
-        self.sum(name, "avg_time", total_ns / timed as f64, "ns", "computed")?;
+        self.sum(name, "total_time", total_ns, TIME)?;
+        self.sum(name, "avg_time", total_ns / timed as f64, TIME)?;
         for (what, us) in [("min_time", min_us), ("max_time", max_us)] {
             match us.map(ns) {
-                Some(Some(ns)) => self.sum(name, what, ns, "ns", "measured")?,
+                Some(Some(ns)) => self.sum(name, what, ns, ("ns", "measured"))?,
                 Some(None) => self.leave_out("duration below 0, or out of range"),
                 None => (),
             }

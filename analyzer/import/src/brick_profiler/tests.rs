@@ -1,8 +1,6 @@
-use std::fs;
-
 use super::*;
-use crate::detect;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, detected, of_bytes};
+use crate::{Error, Options};
 
 /// Written by aprender-compute 0.32.
 const ORIGINAL: &str = include_str!("samples/original_bricks.json");
@@ -12,18 +10,14 @@ const ORIGINAL_QUOTE: &str = include_str!("samples/original_quote.json");
 const OURS: &str = include_str!("samples/bricks.json");
 const OUR_TILES: &str = include_str!("samples/tiles.json");
 
-const COLUMNS: [&str; 5] = ["time_ns", "name", "value", "unit", "source"];
+const COLUMNS: &str = "time_ns name value unit source";
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, json).unwrap();
-    assert_eq!(detect(&path).unwrap().name(), "brick-profiler");
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|run, notes| BrickProfiler.import(&path, &options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, json, &options)
 }
 
 fn read(json: &str) -> Imported {
@@ -35,7 +29,7 @@ fn refusal(json: &str) -> String {
 }
 
 fn of(run: &Imported, name: &str) -> Vec<String> {
-    let rows = run.rows("counters", &COLUMNS);
+    let rows = run.rows("counters", COLUMNS);
     let begin = format!("0 sum: {name} ");
     let rows = rows.iter().filter_map(|row| row.strip_prefix(&begin));
     rows.map(str::to_owned).collect()
@@ -43,6 +37,9 @@ fn of(run: &Imported, name: &str) -> Vec<String> {
 
 #[test]
 fn sums_of_the_original_become_counters_without_a_timeline() {
+    for json in [ORIGINAL, ORIGINAL_TILES, ORIGINAL_QUOTE, OURS, OUR_TILES] {
+        assert_eq!(detected(json), "brick-profiler");
+    }
     let run = read(ORIGINAL);
     assert_eq!(
         of(&run, "GateProjection"),
@@ -66,7 +63,7 @@ fn sums_of_the_original_become_counters_without_a_timeline() {
         ]
     );
     assert_eq!(run.wall_ns, None);
-    assert!(run.rows("bricks", &["id"]).is_empty());
+    assert!(run.rows("bricks", "id").is_empty());
     assert_eq!(run.notes.read["brick"], 4);
     assert!(run.warns("sums of BrickProfiler") && run.warns("deferred"));
     assert_eq!(run.run.problems.len(), 2, "{:?}", run.run.problems);
@@ -84,7 +81,7 @@ fn what_the_original_writes_for_nothing_is_absent() {
 
 #[test]
 fn a_label_of_the_program_is_an_instant() {
-    let labels = read(ORIGINAL).rows("annotations", &["name", "thread", "arguments"]);
+    let labels = read(ORIGINAL).rows("annotations", "name thread arguments");
     let expected =
         r#"bottleneck - {"bottleneck":"memory","brick":"GateProjection","source":"declared"}"#;
     assert_eq!(labels, [expected]);
@@ -140,7 +137,7 @@ fn empty_profiles_say_so() {
         r#"{"tile_profiling_enabled":false,"tiles":[]}"#,
     ] {
         let run = read(json);
-        assert!(run.rows("counters", &["name"]).is_empty());
+        assert!(run.rows("counters", "name").is_empty());
         assert!(run.warns("neither bricks nor"));
     }
 }
@@ -149,7 +146,7 @@ fn empty_profiles_say_so() {
 fn a_quote_in_a_name_of_the_original_is_read_as_it_stands() {
     let quote = read(ORIGINAL_QUOTE);
     assert!(quote.warns("1 text has unescaped backslashes, quotes or control characters"));
-    let names = quote.rows("counters", &["name"]);
+    let names = quote.rows("counters", "name");
     assert!(names.iter().any(|name| name.contains("attn \"flash\"")));
     let control = read(&ORIGINAL.replace("residual", "resi\ndual"));
     assert!(control.warns("1 text has"));
@@ -182,13 +179,7 @@ fn members_of_a_wrong_type_or_there_twice_are_refused() {
         ("\"bricks\":[", "\"bricks\":7,\"b\":[", "integer `7`"),
         ("\"bricks\"", "\"tricks\"", "bricks"),
     ] {
-        let json = ORIGINAL.replace(from, to);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("profile.json");
-        fs::write(&path, json).unwrap();
-        let options = Options::default();
-        let run =
-            read_back(|run, notes| BrickProfiler.import(&path, &options, run, notes, &mut |_| {}));
+        let run = read_with(&ORIGINAL.replace(from, to), false);
         let error = run.err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
     }
@@ -206,7 +197,7 @@ fn doubtful_sums_are_left_out_and_counted() {
     let left_out = &run.notes.left_out;
     assert_eq!(left_out["second brick of the same name"], 1);
     assert_eq!(left_out["duration below 0, or out of range"], 2);
-    let rows = run.rows("counters", &["value"]);
+    let rows = run.rows("counters", "value");
     assert!(!rows.iter().any(|value| value == "inf"), "{rows:?}");
     assert_eq!(run.notes.arguments_left_out["schema"], 1);
 }

@@ -1,8 +1,6 @@
-use std::fs;
-
 use super::*;
-use crate::detect;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, detected, of_bytes};
+use crate::{Error, Options};
 
 /// Written by aprender-cgp 0.72.3 from the ncu metrics in its own test.
 const KERNEL: &str = include_str!("samples/kernel.json");
@@ -12,23 +10,22 @@ const NOTHING: &str = include_str!("samples/nothing_measured.json");
 const LIBRARY: &str = include_str!("samples/library.json");
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("profile.json");
-    fs::write(&path, json).unwrap();
-    assert_eq!(detect(&path).unwrap().name(), "cgp");
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|run, notes| Cgp.import(&path, &options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, json, &options)
 }
 
 fn counters(run: &Imported) -> Vec<String> {
-    run.rows("counters", &["name", "value", "unit", "source"])
+    run.rows("counters", "name value unit source")
 }
 
 #[test]
 fn a_kernels_metrics_become_counters_but_what_rests_on_constants() {
+    for json in [KERNEL, NOTHING, LIBRARY] {
+        assert_eq!(detected(json), "cgp");
+    }
     let run = read_with(KERNEL, false).unwrap();
     assert_eq!(
         counters(&run),
@@ -43,14 +40,14 @@ fn a_kernels_metrics_become_counters_but_what_rests_on_constants() {
         ]
     );
     assert_eq!(
-        run.rows("annotations", &["name", "arguments"]),
+        run.rows("annotations", "name arguments"),
         [r#"gemm_cta_wmma_fp16 {"dimensions":[512,512,512],"registers_per_thread":48}"#]
     );
     let reasons: Vec<&String> = run.notes.left_out.keys().collect();
     assert_eq!(reasons.len(), 6, "{reasons:?}");
     assert!(run.notes.left_out["0, which cgp writes for what it did not measure"] > 10);
     assert_eq!(run.wall_ns, None);
-    assert!(run.rows("kernels", &["id"]).is_empty());
+    assert!(run.rows("kernels", "id").is_empty());
     assert!(run.warns("one profile") && run.warns("2·n³"));
     assert_eq!(
         run.run.values["cgp.timestamp"],

@@ -49,12 +49,10 @@ pub(super) fn link(
     texts: &RowTexts,
     nodes: Sorter<NODE_WORDS>,
 ) -> Result<(), Error> {
-    let path = nodes.path().to_owned();
-    let problem = |e| Error::io(&path, "sort it", e);
-    let mut nodes = nodes.sorted().map_err(problem)?;
+    let mut nodes = nodes.sorted()?;
     let mut of = Operators::default();
     loop {
-        let next = nodes.next().map_err(problem)?;
+        let next = nodes.next()?;
         if next.is_none_or(|[sequence, ..]| sequence != of.sequence)
             && let Some((from, to)) = of.edge()
         {

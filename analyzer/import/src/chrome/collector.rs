@@ -37,8 +37,9 @@ use super::record::{
 };
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
+use crate::doubtful::Memory;
 use crate::signatures::Signatures;
-use crate::sorter::{Sorted, Sorter};
+use crate::sorter::Sorter;
 use crate::{Error, Notes};
 
 const NO_OBJECT: &str = "element that is not an object";
@@ -94,6 +95,7 @@ pub(super) struct Collector<'a> {
     has_work: bool,
     pub believable: Believable,
     pub doubts: Doubts,
+    pub memory: Memory,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
     /// Distinct collectives, and the collective of each name (same index as `texts`).
     collectives: HashMap<Collective, u32>,
@@ -152,6 +154,7 @@ impl<'a> Collector<'a> {
             has_work: false,
             believable: Believable::new(&folder),
             doubts: Doubts::default(),
+            memory: Memory::default(),
             numbers: HashMap::new(),
             collectives: HashMap::new(),
             collective_facts: Vec::new(),
@@ -179,32 +182,17 @@ impl<'a> Collector<'a> {
         self.order == 0 && self.notes.left_out.contains_key(NO_OBJECT)
     }
 
-    pub fn take_host(&mut self) -> Result<Sorted<HOST_WORDS>, Error> {
-        sorted(&mut self.host)
-    }
-
-    pub fn take_links(&mut self) -> Result<Sorted<LINK_WORDS>, Error> {
-        sorted(&mut self.links)
-    }
-
-    pub fn take_operators(&mut self) -> Result<Sorted<OPERATOR_WORDS>, Error> {
-        sorted(&mut self.operators)
-    }
-
     pub fn operator(&mut self, operator: Operator) -> Result<(), Error> {
-        let done = self.operators.push(operator.words());
-        done.map_err(|e| Error::io(self.operators.path(), "write it", e))
+        self.operators.push(operator.words())
     }
 
     pub fn put_launch_flow(&mut self, words: [u64; LAUNCH_FLOW_WORDS]) -> Result<(), Error> {
-        let done = self.launch_flows.push(words);
-        done.map_err(|e| Error::io(self.launch_flows.path(), "write it", e))
+        self.launch_flows.push(words)
     }
 
     /// Keeps a record to be linked later. The caller has counted it already.
     pub fn link(&mut self, link: Link) -> Result<(), Error> {
-        let done = self.links.push(link.words());
-        done.map_err(|e| Error::io(self.links.path(), "write it", e))
+        self.links.push(link.words())
     }
 
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
@@ -226,12 +214,12 @@ impl<'a> Collector<'a> {
             " within 146 years"
         };
         let time = String::from_utf8_lossy(time);
-        Err(Error::Format {
-            path: self.path.clone(),
-            problem: format!(
+        Err(Error::format(
+            &self.path,
+            format!(
                 "all {count} events with a time are out of range, the first with \"ts\": {time}; expected microseconds{next}"
             ),
-        })
+        ))
     }
 
     pub fn end(&mut self) {
@@ -356,8 +344,7 @@ impl<'a> Collector<'a> {
             self.reach(record.start_ns, record.end_ns);
         }
         self.believable.host(&record);
-        let done = self.host.push(record.words());
-        done.map_err(|e| Error::io(self.host.path(), "write it", e))
+        self.host.push(record.words())
     }
 
     fn push_link(&mut self, link: Link) -> Result<(), Error> {
@@ -406,13 +393,6 @@ impl<'a> Collector<'a> {
                 .skip("metadata without a column, such as sort indices and labels"),
         }
     }
-}
-
-/// Takes all records out of a sorter, which is left empty.
-pub(super) fn sorted<const N: usize>(of: &mut Sorter<N>) -> Result<Sorted<N>, Error> {
-    let path = of.path().to_owned();
-    let full = std::mem::replace(of, Sorter::new(path.clone()));
-    full.sorted().map_err(|e| Error::io(&path, "sort it", e))
 }
 
 impl Sink for Collector<'_> {

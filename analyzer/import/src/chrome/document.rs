@@ -167,7 +167,6 @@ fn elements<R: Read, S: Sink>(
 pub(super) fn end(
     scanner: Scanner<Mended<Source<'_>>>,
     shape: &Shape,
-    path: &Path,
     notes: &mut Notes,
 ) -> Result<u64, Error> {
     let count = scanner.cut_texts;
@@ -190,8 +189,7 @@ pub(super) fn end(
     }
     let mut source = mended.into_inner();
     source.end(notes);
-    let hash = source.hash();
-    hash.map_err(|e| Error::io(path, "read it to its end", e))
+    source.hash()
 }
 
 fn place(stop: &Stop, packing: Option<Packing>) -> String {
@@ -230,11 +228,7 @@ impl Shape {
         } else {
             ""
         };
-        Error::Damaged {
-            path: path.to_owned(),
-            place,
-            problem: format!("{}{hint}", stop.problem),
-        }
+        Error::damaged(path, place, format!("{}{hint}", stop.problem))
     }
 
     pub fn no_trace(&self, path: &Path) -> Error {
@@ -249,11 +243,11 @@ impl Shape {
         } else {
             format!("found an object with {}", self.keys.join(", "))
         };
-        Error::Format {
-            path: path.to_owned(),
-            problem: format!(
+        Error::format(
+            path,
+            format!(
                 "JSON, but no Chrome trace: expected an array of events, or an object with one in traceEvents; {found}"
             ),
-        }
+        )
     }
 }

@@ -4,7 +4,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::DeviceRow;
 
 use super::collector::Collector;
@@ -13,7 +12,15 @@ use super::event::Event;
 use super::scanner::Value;
 
 pub(crate) use super::collector::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
-use crate::{Error, Notes, Options};
+use crate::doubtful::Memory;
+use crate::source::Source;
+use crate::{Error, Import, Notes, Options};
+
+/// Why records of other formats are left out.
+pub(crate) const NO_TIMES: &str = "row without times that are numbers";
+pub(crate) const NO_NAME_OR_TIMES: &str = "row without a name, or without times";
+pub(crate) const NO_COUNTER: &str = "counter without a name or a number";
+pub(crate) const NO_BYTES: &str = "allocation or release that states no bytes";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -80,23 +87,25 @@ impl Slice<'_> {
 pub(crate) struct Feed<'a> {
     collector: Collector<'a>,
     event: Event,
+    path: &'a Path,
+    options: &'a Options,
+    progress: &'a mut dyn FnMut(u64),
 }
 
 impl<'a> Feed<'a> {
-    pub fn new(
-        path: &Path,
-        maker: &'static str,
-        into: &'a mut RunWriter,
-        notes: &'a mut Notes,
-        options: &Options,
-    ) -> Self {
-        let mut collector = Collector::new(path, into, notes);
+    pub fn new(import: Import<'a>, maker: &'static str) -> Self {
+        let Import { path, options, .. } = import;
+        let mut collector = Collector::new(path, import.into, import.notes);
         collector.believable.turn_off(options);
+        collector.memory = Memory::new(options);
         collector.is_survey = false;
         collector.maker = Some(maker);
         Self {
             collector,
             event: Event::default(),
+            path,
+            options,
+            progress: import.progress,
         }
     }
 
@@ -104,8 +113,24 @@ impl<'a> Feed<'a> {
         self.collector.notes
     }
 
-    pub fn run(&mut self) -> &mut RunWriter {
-        self.collector.into
+    pub fn leave_out(&mut self, reason: &str) -> Result<(), Error> {
+        self.collector.notes.leave_out(reason);
+        Ok(())
+    }
+
+    pub fn import(&mut self) -> Import<'_> {
+        Import {
+            path: self.path,
+            options: self.options,
+            into: self.collector.into,
+            notes: self.collector.notes,
+            progress: self.progress,
+        }
+    }
+
+    /// Reports the number of bytes read so far.
+    pub fn progress(&mut self, bytes: u64) {
+        (self.progress)(bytes);
     }
 
     pub fn name_thread(&mut self, process: u64, thread: u64, name: &str) {
@@ -188,15 +213,20 @@ impl<'a> Feed<'a> {
         Ok(())
     }
 
-    /// A counter of the kernel with a key, wherever in the files it stands.
+    /// A counter of the kernel with a key, wherever in the files it stands. Without one of these it is left out.
     pub fn kernel_counter(
         &mut self,
-        key: u64,
-        name: &str,
-        time_ns: i64,
-        value: f64,
+        key: Option<u64>,
+        name: Option<&str>,
+        time_ns: Option<i64>,
+        value: Option<f64>,
     ) -> Result<(), Error> {
-        self.collector.counter_of_key(key, name, time_ns, value)
+        match (key, name, time_ns, value) {
+            (Some(key), Some(name), Some(time_ns), Some(value)) => {
+                self.collector.counter_of_key(key, name, time_ns, value)
+            }
+            _ => self.leave_out(NO_COUNTER),
+        }
     }
 
     pub fn counter(
@@ -261,8 +291,14 @@ impl<'a> Feed<'a> {
         self.collector.event(event)
     }
 
-    /// Writes the rows. `hash` is that of the file. Returns the length of the run.
-    pub fn finish(mut self, hash: u64) -> Result<Option<i64>, Error> {
+    /// Writes the rows. Returns the length of the run.
+    pub fn finish(self) -> Result<Option<i64>, Error> {
+        let hash = Source::hash_of(self.path, self.options)?;
+        self.finish_as(hash)
+    }
+
+    /// The same with a hash that is not that of the file.
+    pub fn finish_as(mut self, hash: u64) -> Result<Option<i64>, Error> {
         self.collector.end();
         self.collector.check_times()?;
         super::write(self.collector, hash)

@@ -23,11 +23,9 @@ pub(super) fn link(
     texts: &RowTexts,
     points: Sorter<FLOW_WORDS>,
 ) -> Result<(), Error> {
-    let path = points.path().to_owned();
-    let problem = |e| Error::io(&path, "sort it", e);
-    let mut points = points.sorted().map_err(problem)?;
+    let mut points = points.sorted()?;
     let mut from: Option<From> = None;
-    while let Some([flow, _, phase, brick, start, end]) = points.next().map_err(problem)? {
+    while let Some([flow, _, phase, brick, start, end]) = points.next()? {
         let (start_ns, end_ns) = (time(start), time(end));
         if from.as_ref().is_some_and(|from| from.flow != flow) {
             forget(collector, from.take());

@@ -4,22 +4,18 @@ use super::collector::Collector;
 use super::launch_points::{AT_WORK, IN_BRICK, LAUNCH_FLOW_WORDS};
 use super::record::{Link, LinkEvent, NO_ID, NONE, Operator, stated, time};
 use crate::Error;
-use crate::sorter::Sorter;
 
 type Words = [u64; LAUNCH_FLOW_WORDS];
 
 /// Records which call or brick launched which work, for the linker.
 pub(super) fn link(collector: &mut Collector<'_>) -> Result<(), Error> {
-    let path = collector.launch_flows.path().to_owned();
-    let problem = |e| Error::io(&path, "sort it", e);
-    let flows = std::mem::replace(&mut collector.launch_flows, Sorter::small(path.clone()));
-    let mut flows = flows.sorted().map_err(problem)?;
+    let mut flows = collector.launch_flows.take()?;
     let mut from: Option<Words> = None;
     // An end before any start of its flow. It belongs to the start if there is no other end: clocks of host and
     // device differ, and some write an arrow at the end of its call.
     let mut early: Option<Words> = None;
     loop {
-        let next = flows.next().map_err(problem)?;
+        let next = flows.next()?;
         let flow = next.map(|words| words[0]);
         if from.or(early).is_some_and(|of| Some(of[0]) != flow) {
             match (from.take(), early.take()) {

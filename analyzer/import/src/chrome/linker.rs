@@ -9,7 +9,7 @@ use trueno_format::schema::{
 };
 
 use super::collector::Collector;
-use super::collector::{believable, sorted};
+use super::collector::believable;
 use super::orphans::Orphans;
 use super::record::{
     KernelFacts, LINK_WORDS, Link, LinkEvent, NO_ID, NONE, OF_ANNOTATION, OF_CORRELATION, OF_PLACE,
@@ -123,7 +123,6 @@ pub(super) fn link(
     mut links: Sorted<LINK_WORDS>,
     origin_ns: i64,
 ) -> Result<u64, Error> {
-    let path = collector.links.path().to_owned();
     let scratch = |name: &str| collector.into.path().join(name);
     let (orphans, event_waits) = (scratch("import.orphans"), scratch("import.events"));
     let by_place = scratch("import.by_place");
@@ -144,8 +143,7 @@ pub(super) fn link(
         unlinked: 0,
         ambiguous: 0,
     };
-    let problem = |e| Error::io(&path, "read it", e);
-    while let Some(words) = links.next().map_err(problem)? {
+    while let Some(words) = links.next()? {
         let link = Link::from_words(words);
         let collector = &mut linker.collector;
         if !collector.doubts.is_near(link.start_ns) {
@@ -160,8 +158,8 @@ pub(super) fn link(
         }
     }
     linker.end_group()?;
-    let mut by_place = sorted(&mut linker.by_place)?;
-    while let Some(words) = by_place.next().map_err(problem)? {
+    let mut by_place = linker.by_place.take()?;
+    while let Some(words) = by_place.next()? {
         linker.link(Link::from_words(words))?;
     }
     linker.end_group()?;
@@ -244,8 +242,7 @@ impl Linker<'_, '_> {
     }
 
     fn put_by_place(&mut self, link: Link) -> Result<(), Error> {
-        let done = self.by_place.push(link.words());
-        done.map_err(|e| Error::io(self.by_place.path(), "write it", e))
+        self.by_place.push(link.words())
     }
 
     pub fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {

@@ -4,7 +4,6 @@
 //! before the work did. The row then has that operator's brick and thread; the edge to it is of
 //! kind `spawns` and not `launches`, for it comes from a row of bricks and not from a call.
 
-use super::collector;
 use super::linker::{Begun, Call, Linker};
 use super::record::{LINK_WORDS, Link, LinkEvent, OPERATOR_WORDS, Operator};
 use crate::Error;
@@ -17,8 +16,7 @@ impl Orphans {
     pub fn put(&mut self, link: Link) -> Result<(), Error> {
         let mut words = link.words();
         words.swap(0, LINK_WORDS - 1);
-        let done = self.0.push(words);
-        done.map_err(|e| Error::io(self.0.path(), "write it", e))
+        self.0.push(words)
     }
 }
 
@@ -31,12 +29,12 @@ struct Operators {
 }
 
 impl Operators {
-    fn advance(&mut self) -> std::io::Result<()> {
+    fn advance(&mut self) -> Result<(), Error> {
         self.next = self.all.next()?.map(Operator::from_words);
         Ok(())
     }
 
-    fn only(&mut self, external: u64) -> std::io::Result<Option<Operator>> {
+    fn only(&mut self, external: u64) -> Result<Option<Operator>, Error> {
         if self
             .found
             .is_none_or(|(found, _)| found.external != external)
@@ -57,22 +55,20 @@ impl Operators {
 
 impl Linker<'_, '_> {
     pub fn find_operators(&mut self) -> Result<(), Error> {
-        let mut work = collector::sorted(&mut self.orphans.0)?;
-        let path = self.collector.operators.path().to_owned();
-        let problem = |e| Error::io(&path, "read it", e);
+        let mut work = self.orphans.0.take()?;
         let mut operators = Operators {
-            all: self.collector.take_operators()?,
+            all: self.collector.operators.take()?,
             next: None,
             found: None,
         };
-        operators.advance().map_err(problem)?;
+        operators.advance()?;
         let mut found = 0_u64;
         let mut launch: Option<Call> = None;
-        while let Some(mut words) = work.next().map_err(problem)? {
+        while let Some(mut words) = work.next()? {
             words.swap(0, LINK_WORDS - 1);
             let link = Link::from_words(words);
             self.correlation = link.correlation;
-            let operator = operators.only(link.external).map_err(problem)?;
+            let operator = operators.only(link.external)?;
             let operator = operator.filter(|operator| operator.start_ns <= link.start_ns);
             if let Some(call) = Call::of(link) {
                 launch = Some(call);

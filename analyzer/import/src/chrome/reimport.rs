@@ -21,34 +21,23 @@ mod event;
 mod mark;
 mod rows;
 
-use std::path::Path;
-
-use trueno_format::run_writer::RunWriter;
-
 use super::document::{self, Failure, Shape};
 use super::scanner::Scanner;
 use crate::mended::Mended;
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use crate::{Error, Import};
 pub(super) use mark::Mark;
 pub use mark::{FORMAT_VERSION, MARK};
 use rows::Rows;
 
 /// Reads an export once its mark was found. Returns the length of the run in nanoseconds.
-pub(super) fn import(
-    path: &Path,
-    options: &Options,
-    mark: &Mark,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
+pub(super) fn import(mark: &Mark, mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let (path, options) = (import.path, import.options);
     mark.check(path)?;
-    let source = Source::open(path, options, progress)?;
+    let source = import.open()?;
     let packing = source.packing();
     let mut scanner = Scanner::new(Mended::as_it_stands(source));
     let mut shape = Shape::default();
-    let mut rows = Rows::new(into, notes);
+    let mut rows = Rows::new(import.into, import.notes);
     let read = document::read(&mut scanner, &mut shape, &mut rows);
     rows.end();
     match read {
@@ -57,12 +46,12 @@ pub(super) fn import(
         Err(Failure::Import(error)) => return Err(error),
         Err(Failure::Stop(stop)) => {
             let text = shape.stopped(path, stop, packing, options)?;
-            notes.cut_short(into, text);
+            import.problem(text);
         }
     }
     if !shape.has_events {
         return Err(shape.no_trace(path));
     }
-    let hash = document::end(scanner, &shape, path, notes)?;
-    Ok(mark.describe(hash, into.run(), notes))
+    let hash = document::end(scanner, &shape, import.notes)?;
+    Ok(mark.describe(hash, import.into.run(), import.notes))
 }

@@ -93,7 +93,6 @@ pub(super) fn sweep(
     origin_ns: i64,
 ) -> Result<Swept, Error> {
     collector.steps.sort_unstable();
-    let path = collector.host.path().to_owned();
     let flows = Sorter::new(collector.into.path().join("import.flows"));
     let nodes = Sorter::small(collector.into.path().join("import.nodes"));
     let has_backward_flows = autograd::FLOWS
@@ -119,7 +118,7 @@ pub(super) fn sweep(
         device_work: None,
         overlaps: 0,
     };
-    while let Some(words) = records.next().map_err(|e| Error::io(&path, "read it", e))? {
+    while let Some(words) = records.next()? {
         let record = Host::from_words(words);
         let collector = &mut sweep.collector;
         if !collector.doubts.is_near(record.start_ns) {
@@ -409,8 +408,7 @@ impl Sweep<'_, '_> {
         }
         if let Some(node) = record.node.filter(|_| !self.has_backward_flows) {
             let words = node.words(id, record.start_ns, record.end_ns);
-            let done = self.nodes.push(words);
-            done.map_err(|e| Error::io(self.nodes.path(), "write it", e))?;
+            self.nodes.push(words)?;
         }
         let open = Open {
             id,
@@ -604,7 +602,6 @@ impl Sweep<'_, '_> {
             rising(brick.start_ns),
             rising(brick.end_ns),
         ];
-        let done = self.flows.push(words);
-        done.map_err(|e| Error::io(self.flows.path(), "write it", e))
+        self.flows.push(words)
     }
 }

@@ -35,31 +35,23 @@ impl EventWaits {
     }
 
     fn push(&mut self, [a, b, c]: Pairing, order: u64, id: u64) -> Result<(), Error> {
-        let done = self.0.push([a, b, c, order, id]);
-        done.map_err(|e| Error::io(self.0.path(), "write it", e))
+        self.0.push([a, b, c, order, id])
     }
 
     pub fn pairs(self) -> Result<Pairs, Error> {
-        let path = self.0.path().to_owned();
-        let all = self
-            .0
-            .sorted()
-            .map_err(|e| Error::io(&path, "sort it", e))?;
-        let record = None;
-        Ok(Pairs { all, path, record })
+        let all = self.0.sorted()?;
+        Ok(Pairs { all, record: None })
     }
 }
 
 pub(crate) struct Pairs {
     all: Sorted<WORDS>,
-    path: PathBuf,
     record: Option<(Pairing, u64)>,
 }
 
 impl Pairs {
     pub fn next(&mut self) -> Result<Option<(u64, u64)>, Error> {
-        let problem = |e| Error::io(&self.path, "read it", e);
-        while let Some([a, b, c, order, id]) = self.all.next().map_err(problem)? {
+        while let Some([a, b, c, order, id]) = self.all.next()? {
             let pairing = [a, b, c];
             if order & 1 == 0 {
                 self.record = Some((pairing, id));

@@ -1,8 +1,6 @@
 //! What Ascend's msprof states of a kernel beside its name and times: `kernel_details.csv`, `op_summary.csv`.
 
-use csv::ByteRecord;
-
-use super::columns::Columns;
+use super::columns::Row;
 
 /// The units of a core that count: cube and vector. What a unit did that did not run is no figure.
 const UNITS: [&str; 2] = ["aic", "aiv"];
@@ -12,13 +10,12 @@ const NONE: [&str; 3] = ["", "N/A", "4294967295"];
 
 /// Adds what the remaining columns state: figures of the hardware as counters, the rest as attributes.
 pub fn unread<'r>(
-    columns: &'r Columns,
-    record: &'r ByteRecord,
+    row: Row<'r>,
     attributes: &mut Vec<(&'r str, &'r str)>,
     counters: &mut Vec<(String, f64)>,
 ) {
     let has_run = UNITS.map(|unit| {
-        let mut cells = columns.unread(record);
+        let mut cells = row.unread();
         // The time of the cube unit is called that of the whole core.
         let time = cells.find(|(title, _)| {
             title.starts_with(&format!("{unit}_time"))
@@ -27,7 +24,7 @@ pub fn unread<'r>(
         time.and_then(|(_, cell)| cell.parse::<f64>().ok()) != Some(0.0)
     });
     let mut flops = None;
-    for (title, cell) in columns.unread(record) {
+    for (title, cell) in row.unread() {
         if NONE.contains(&cell) {
             continue;
         }

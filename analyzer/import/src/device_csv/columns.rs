@@ -1,5 +1,7 @@
 //! The columns of a table, by what they mean.
 
+use xxhash_rust::xxh3::xxh3_64;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     Kernels,
@@ -251,19 +253,6 @@ impl Columns {
         self.all.iter().find(|(of, ..)| *of == column)?.2
     }
 
-    /// Titles and cells of a row's columns that have no meaning here.
-    pub fn unread<'c>(
-        &'c self,
-        record: &'c csv::ByteRecord,
-    ) -> impl Iterator<Item = (&'c str, &'c str)> {
-        let is_read = |place: usize| self.all.iter().any(|(_, of, _)| *of == place);
-        let titles = self.titles.iter().enumerate();
-        titles.filter_map(move |(place, title)| {
-            let cell = std::str::from_utf8(record.get(place)?).ok()?.trim();
-            (!is_read(place)).then_some((title.as_str(), cell))
-        })
-    }
-
     fn has(&self, columns: &[Column]) -> bool {
         columns.iter().all(|column| self.place(*column).is_some())
     }
@@ -311,6 +300,73 @@ impl Columns {
         [Queue, Stream, GridX, Grid, Core, Dispatch]
             .iter()
             .any(|column| self.place(*column).is_some())
+    }
+}
+
+/// A row with the meaning of its cells.
+#[derive(Clone, Copy)]
+pub struct Row<'r> {
+    pub columns: &'r Columns,
+    pub record: &'r csv::ByteRecord,
+}
+
+impl<'r> Row<'r> {
+    pub fn cell(self, place: usize) -> Option<&'r str> {
+        Some(std::str::from_utf8(self.record.get(place)?).ok()?.trim())
+    }
+
+    pub fn text(self, column: Column) -> Option<&'r str> {
+        let cell = self.cell(self.columns.place(column)?)?;
+        (!cell.is_empty()).then_some(cell)
+    }
+
+    /// A whole number, also in `Agent 4` or `NVIDIA A100 (0)`.
+    pub fn number(self, column: Column) -> Option<u64> {
+        let cell = self.text(column)?;
+        if let Ok(number) = cell.parse() {
+            return Some(number);
+        }
+        let hexadecimal = cell.strip_prefix("0x").or(cell.strip_prefix("0X"));
+        if let Some(digits) = hexadecimal {
+            return u64::from_str_radix(digits, 16).ok();
+        }
+        let inside = cell
+            .rsplit_once('(')
+            .map(|(_, inside)| inside.trim_end_matches(')'));
+        let word = inside.or(cell.rsplit([' ', '_', '-']).next())?;
+        word.parse().ok()
+    }
+
+    pub fn small(self, column: Column) -> Option<u32> {
+        u32::try_from(self.number(column)?).ok()
+    }
+
+    pub fn axes(self, of: [Column; 3]) -> Option<[u32; 3]> {
+        let x = self.small(of[0])?;
+        let rest = [of[1], of[2]].map(|column| self.small(column).unwrap_or(1));
+        Some([x, rest[0], rest[1]])
+    }
+
+    /// What rows of counters and the row of their kernel have in common. The trace of kernels states no process, and
+    /// ids begin anew in each run: times tell kernels apart.
+    pub fn dispatch_key(self) -> Option<u64> {
+        let mut key = self.text(Dispatch)?.as_bytes().to_vec();
+        for column in [Correlation, Name, Start] {
+            key.push(0);
+            key.extend(self.text(column).unwrap_or("").bytes());
+        }
+        Some(xxh3_64(&key))
+    }
+
+    /// Titles and cells of the columns that have no meaning here.
+    pub fn unread(self) -> impl Iterator<Item = (&'r str, &'r str)> {
+        let Self { columns, .. } = self;
+        let is_read = |place: usize| columns.all.iter().any(|(_, of, _)| *of == place);
+        let titles = columns.titles.iter().enumerate();
+        titles.filter_map(move |(place, title)| {
+            let cell = self.cell(place)?;
+            (!is_read(place)).then_some((title.as_str(), cell))
+        })
     }
 }
 

@@ -2,12 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use csv::ByteRecord;
-use xxhash_rust::xxh3::xxh3_64;
-
-use super::columns::{Column, Columns, Table, Unit};
+use super::columns::{Column, Row, Table, Unit};
 use super::{ascend, smi, sums};
-use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::chrome::feed::{Feed, Kind, NO_BYTES, NO_COUNTER, NO_TIMES, Slice};
 use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
 
@@ -26,33 +23,6 @@ pub struct Rows<'a> {
     has_times: bool,
     /// `nvidia-smi` samples and sums have no other times.
     pub(super) sums: sums::Sums,
-}
-
-fn text<'r>(columns: &Columns, record: &'r ByteRecord, column: Column) -> Option<&'r str> {
-    let cell = record.get(columns.place(column)?)?;
-    let cell = std::str::from_utf8(cell).ok()?.trim();
-    (!cell.is_empty()).then_some(cell)
-}
-
-/// A whole number, also in `Agent 4` or `NVIDIA A100 (0)`.
-fn number(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u64> {
-    let cell = text(columns, record, column)?;
-    if let Ok(number) = cell.parse() {
-        return Some(number);
-    }
-    let hexadecimal = cell.strip_prefix("0x").or(cell.strip_prefix("0X"));
-    if let Some(digits) = hexadecimal {
-        return u64::from_str_radix(digits, 16).ok();
-    }
-    let inside = cell
-        .rsplit_once('(')
-        .map(|(_, inside)| inside.trim_end_matches(')'));
-    let word = inside.or(cell.rsplit([' ', '_', '-']).next())?;
-    word.parse().ok()
-}
-
-fn small(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u32> {
-    number(columns, record, column).and_then(|number| u32::try_from(number).ok())
 }
 
 impl<'a> Rows<'a> {
@@ -78,21 +48,20 @@ impl<'a> Rows<'a> {
         self.feed.notes()
     }
 
-    pub fn cut_short(&mut self, text: String) {
-        self.feed.run().run().problems.push(text.clone());
-        self.feed.notes().warn(text);
+    pub fn problem(&mut self, text: String) {
+        self.feed.import().problem(text);
     }
 
     pub fn finish(mut self, hash: u64) -> Result<Option<i64>, Error> {
         self.sums.write(&mut self.feed)?;
-        let wall_ns = self.feed.finish(hash)?;
+        let wall_ns = self.feed.finish_as(hash)?;
         Ok(wall_ns.filter(|_| self.has_times))
     }
 
-    fn time_ns(&self, columns: &Columns, record: &ByteRecord, column: Column) -> Option<i64> {
-        let cell = text(columns, record, column)?;
-        let place = columns.place(column)?;
-        let unit = self.units.get(&place).copied().or(columns.unit(column));
+    fn time_ns(&self, row: Row<'_>, column: Column) -> Option<i64> {
+        let cell = row.text(column)?;
+        let place = row.columns.place(column)?;
+        let unit = self.units.get(&place).copied().or(row.columns.unit(column));
         match unit {
             None | Some(Unit(1.0)) => cell.parse::<i64>().ok().or_else(|| {
                 let whole = cell.parse::<f64>().ok().filter(|ns| ns.abs() < 1e18)?;
@@ -102,60 +71,55 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn times_ns(&self, columns: &Columns, record: &ByteRecord) -> Option<(i64, i64)> {
-        let start_ns = self.time_ns(columns, record, Column::Start)?;
-        let end_ns = self.time_ns(columns, record, Column::End).or_else(|| {
-            let dur_ns = self.time_ns(columns, record, Column::Duration)?;
+    fn times_ns(&self, row: Row<'_>) -> Option<(i64, i64)> {
+        let start_ns = self.time_ns(row, Column::Start)?;
+        let end_ns = self.time_ns(row, Column::End).or_else(|| {
+            let dur_ns = self.time_ns(row, Column::Duration)?;
             start_ns.checked_add(dur_ns)
         })?;
         Some((start_ns, end_ns))
     }
 
-    pub fn row(&mut self, columns: &Columns, record: &ByteRecord, place: u64) -> Result<(), Error> {
-        if place == 1 && self.is_row_of_units(columns, record) {
+    pub fn row(&mut self, row: Row<'_>, place: u64) -> Result<(), Error> {
+        if place == 1 && self.is_row_of_units(row) {
             return Ok(());
         }
         match self.table {
-            Table::Smi => return smi::row(&mut self.feed, columns, record),
+            Table::Smi => return smi::row(&mut self.feed, row),
             Table::Sums => {
-                self.sums.row(columns, record, self.feed.notes());
+                self.sums.row(row, self.feed.notes());
                 return Ok(());
             }
-            Table::Agents => return self.agent(columns, record),
+            Table::Agents => return self.agent(row),
             _ => {}
         }
-        let Some(times_ns) = self.times_ns(columns, record) else {
-            if self.table == Table::Counters {
-                self.feed
-                    .notes()
-                    .leave_out("counter of a kernel without times: no time to put it at");
-            } else {
-                self.feed
-                    .notes()
-                    .leave_out("row without times that are numbers");
-            }
-            return Ok(());
+        let Some(times_ns) = self.times_ns(row) else {
+            return self.feed.leave_out(match self.table {
+                Table::Counters => "counter of a kernel without times: no time to put it at",
+                _ => NO_TIMES,
+            });
         };
         match self.table {
-            Table::Kernels => self.work(columns, record, times_ns),
-            Table::Copies => self.copy(columns, record, times_ns),
-            Table::Calls | Table::Markers => self.call(columns, record, times_ns),
-            Table::Counters => self.counter(columns, record, times_ns),
-            Table::Allocations => self.allocation(columns, record, times_ns),
+            Table::Kernels => self.work(row, times_ns),
+            Table::Copies => self.copy(row, times_ns),
+            Table::Calls | Table::Markers => self.call(row, times_ns),
+            Table::Counters => self.counter(row, times_ns),
+            Table::Allocations => self.allocation(row, times_ns),
             Table::Agents | Table::Sums | Table::Smi => Ok(()),
         }
     }
 
     /// nvprof states units in a row below the header.
-    fn is_row_of_units(&mut self, columns: &Columns, record: &ByteRecord) -> bool {
-        let start = columns
+    fn is_row_of_units(&mut self, row: Row<'_>) -> bool {
+        let start = row
+            .columns
             .place(Column::Start)
-            .and_then(|place| record.get(place));
+            .and_then(|place| row.record.get(place));
         let start = start.and_then(|cell| std::str::from_utf8(cell).ok());
         if start.and_then(Unit::of_word).is_none() {
             return false;
         }
-        for (place, cell) in record.iter().enumerate() {
+        for (place, cell) in row.record.iter().enumerate() {
             if let Some(unit) = std::str::from_utf8(cell).ok().and_then(Unit::of_word) {
                 self.units.insert(place, unit);
             }
@@ -163,25 +127,25 @@ impl<'a> Rows<'a> {
         true
     }
 
-    fn place<'s>(&self, columns: &Columns, record: &ByteRecord, mut slice: Slice<'s>) -> Slice<'s> {
-        slice.process = number(columns, record, Column::Process).unwrap_or(0);
-        slice.thread = number(columns, record, Column::Thread).unwrap_or(0);
+    fn place<'s>(&self, row: Row<'_>, mut slice: Slice<'s>) -> Slice<'s> {
+        slice.process = row.number(Column::Process).unwrap_or(0);
+        slice.thread = row.number(Column::Thread).unwrap_or(0);
         // rocprofv3 writes 0 where nothing is known.
-        slice.correlation = number(columns, record, Column::Correlation).filter(|id| *id != 0);
+        slice.correlation = row.number(Column::Correlation).filter(|id| *id != 0);
         slice
     }
 
     /// Bytes of a cell in the unit of its column. A zero that may be a small number, rounded, is none.
-    fn bytes(&mut self, columns: &Columns, record: &ByteRecord, column: Column) -> Option<u64> {
-        let cell = text(columns, record, column)?;
-        let place = columns.place(column)?;
-        let unit = self.units.get(&place).copied().or(columns.unit(column));
+    fn bytes(&mut self, row: Row<'_>, column: Column) -> Option<u64> {
+        let cell = row.text(column)?;
+        let place = row.columns.place(column)?;
+        let unit = self.units.get(&place).copied().or(row.columns.unit(column));
         let factor = unit.map_or(1.0, |unit| unit.0);
         let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
         let decimals = cell.split_once('.').map_or(0, |(_, part)| part.len());
         let step_bytes = factor / 10_f64.powi(i32::try_from(decimals).ok()?);
         if step_bytes > 1.0 {
-            let title = columns.titles.get(place).map_or("", String::as_str);
+            let title = row.columns.titles.get(place).map_or("", String::as_str);
             self.feed.notes().warn(format!(
                 "{title} of the file is rounded to {step_bytes:.0} bytes; where it says 0, the size is not recorded"
             ));
@@ -192,17 +156,11 @@ impl<'a> Rows<'a> {
         (0.0..1e18).contains(&value).then_some(value.round() as u64)
     }
 
-    fn work(
-        &mut self,
-        columns: &Columns,
-        record: &ByteRecord,
-        times_ns: (i64, i64),
-    ) -> Result<(), Error> {
+    fn work(&mut self, row: Row<'_>, times_ns: (i64, i64)) -> Result<(), Error> {
         // Tasks of Ascend that are no kernel have a type only.
-        let name = text(columns, record, Column::Name).filter(|name| *name != "N/A");
-        let Some(name) = name.or(text(columns, record, Column::Core)) else {
-            self.feed.notes().leave_out("row without a name");
-            return Ok(());
+        let name = row.text(Column::Name).filter(|name| *name != "N/A");
+        let Some(name) = name.or(row.text(Column::Core)) else {
+            return self.feed.leave_out("row without a name");
         };
         if name.starts_with("PROFILING_") {
             self.feed.notes().skip("task of the profiler itself");
@@ -212,8 +170,7 @@ impl<'a> Rows<'a> {
             .strip_prefix("[CUDA ")
             .and_then(|name| name.strip_suffix(']'));
         let name = is_nsys_name.unwrap_or(name);
-        let ends =
-            [Column::SourceMemory, Column::TargetMemory].map(|end| text(columns, record, end));
+        let ends = [Column::SourceMemory, Column::TargetMemory].map(|end| row.text(end));
         let with_ends = match ends {
             [Some(from), Some(to)] => Some(format!("{name} ({from} -> {to})")),
             _ => None,
@@ -221,68 +178,62 @@ impl<'a> Rows<'a> {
         let name = with_ends.as_deref().unwrap_or(name);
         let mut attributes = Vec::new();
         let mut counters = Vec::new();
-        if let Some(core) = text(columns, record, Column::Core) {
+        if let Some(core) = row.text(Column::Core) {
             attributes.push(("accelerator core", core));
-            ascend::unread(columns, record, &mut attributes, &mut counters);
+            ascend::unread(row, &mut attributes, &mut counters);
         } else {
-            self.count_unread(columns, record);
+            self.count_unread(row);
         }
         let counters: Vec<_> = counters
             .iter()
             .map(|(name, value)| (name.as_str(), *value))
             .collect();
-        let block = axes(
-            columns,
-            record,
-            [Column::BlockX, Column::BlockY, Column::BlockZ],
-        )
-        .or_else(|| Some([small(columns, record, Column::Block)?, 1, 1]));
-        let grid = axes(
-            columns,
-            record,
-            [Column::GridX, Column::GridY, Column::GridZ],
-        )
-        .or_else(|| Some([small(columns, record, Column::Grid)?, 1, 1]));
+        let block = row
+            .axes([Column::BlockX, Column::BlockY, Column::BlockZ])
+            .or_else(|| Some([row.small(Column::Block)?, 1, 1]));
+        let grid = row
+            .axes([Column::GridX, Column::GridY, Column::GridZ])
+            .or_else(|| Some([row.small(Column::Grid)?, 1, 1]));
         // AMD counts work items, where CUDA counts blocks.
-        let is_of_amd = columns.place(Column::Queue).is_some();
+        let is_of_amd = row.columns.place(Column::Queue).is_some();
         let grid = match (grid, block) {
             (Some(grid), Some(block)) if is_of_amd => Some(in_blocks(grid, block)),
             (grid, _) => grid,
         };
         let [fixed, asked, bytes] = [Column::StaticShared, Column::DynamicShared, Column::Bytes]
-            .map(|column| self.bytes(columns, record, column));
+            .map(|column| self.bytes(row, column));
         let shared = match (fixed, asked) {
-            (None, None) => number(columns, record, Column::Shared),
+            (None, None) => row.number(Column::Shared),
             (fixed, asked) => Some(fixed.unwrap_or(0) + asked.unwrap_or(0)),
         };
-        let stream = small(columns, record, Column::Stream);
+        let stream = row.small(Column::Stream);
         // rocprofv3 states 0 for work of no stream; queues tell it apart then.
-        let queue = small(columns, record, Column::Queue);
+        let queue = row.small(Column::Queue);
         let slice = Slice {
-            device: small(columns, record, Column::Device),
+            device: row.small(Column::Device),
             stream: stream
                 .filter(|stream| *stream != 0 || queue.is_none())
                 .or(queue),
             grid,
             block,
-            registers: number(columns, record, Column::Registers),
+            registers: row.number(Column::Registers),
             shared_memory_bytes: shared,
             bytes,
             attributes: &attributes,
-            key: dispatch_key(columns, record),
+            key: row.dispatch_key(),
             counters: &counters,
             ..Slice::new(Kind::Work, name, times_ns)
         };
-        let slice = self.place(columns, record, slice);
+        let slice = self.place(row, slice);
         self.feed.slice(&slice)
     }
 
     /// Counts the columns that no row has a place for.
-    fn count_unread(&mut self, columns: &Columns, record: &ByteRecord) {
+    fn count_unread(&mut self, row: Row<'_>) {
         if self.table == Table::Counters {
             return;
         }
-        for (title, cell) in columns.unread(record) {
+        for (title, cell) in row.unread() {
             if !cell.is_empty() {
                 let left_out = &mut self.feed.notes().arguments_left_out;
                 *left_out.entry(title.to_owned()).or_default() += 1;
@@ -290,13 +241,8 @@ impl<'a> Rows<'a> {
         }
     }
 
-    fn copy(
-        &mut self,
-        columns: &Columns,
-        record: &ByteRecord,
-        times_ns: (i64, i64),
-    ) -> Result<(), Error> {
-        let name = text(columns, record, Column::Direction).unwrap_or("copy");
+    fn copy(&mut self, row: Row<'_>, times_ns: (i64, i64)) -> Result<(), Error> {
+        let name = row.text(Column::Direction).unwrap_or("copy");
         // A copy lies with the device: with the one it comes from where that is its end.
         let of = if Direction::from_words(name) == Some(Direction::DeviceToHost) {
             Column::Source
@@ -304,32 +250,26 @@ impl<'a> Rows<'a> {
             Column::Target
         };
         let slice = Slice {
-            device: small(columns, record, of),
-            stream: small(columns, record, Column::Stream),
-            bytes: number(columns, record, Column::Bytes),
+            device: row.small(of),
+            stream: row.small(Column::Stream),
+            bytes: row.number(Column::Bytes),
             ..Slice::new(Kind::Copy, name, times_ns)
         };
-        let slice = self.place(columns, record, slice);
+        let slice = self.place(row, slice);
         self.feed.slice(&slice)
     }
 
-    fn call(
-        &mut self,
-        columns: &Columns,
-        record: &ByteRecord,
-        times_ns: (i64, i64),
-    ) -> Result<(), Error> {
-        let name = text(columns, record, Column::Function).or(text(columns, record, Column::Name));
+    fn call(&mut self, row: Row<'_>, times_ns: (i64, i64)) -> Result<(), Error> {
+        let name = row.text(Column::Function).or(row.text(Column::Name));
         let Some(name) = name else {
-            self.feed.notes().leave_out("row without a name");
-            return Ok(());
+            return self.feed.leave_out("row without a name");
         };
-        let domain = text(columns, record, Column::Domain).unwrap_or("");
+        let domain = row.text(Column::Domain).unwrap_or("");
         let is_marker = self.table == Table::Markers
             || domain.starts_with("MARKER")
             || domain.starts_with("ROCTX");
         let kind = if is_marker { Kind::Range } else { Kind::Call };
-        let slice = self.place(columns, record, Slice::new(kind, name, times_ns));
+        let slice = self.place(row, Slice::new(kind, name, times_ns));
         if is_marker && times_ns.0 == times_ns.1 {
             return self
                 .feed
@@ -338,88 +278,56 @@ impl<'a> Rows<'a> {
         self.feed.slice(&slice)
     }
 
-    fn counter(
-        &mut self,
-        columns: &Columns,
-        record: &ByteRecord,
-        times_ns: (i64, i64),
-    ) -> Result<(), Error> {
-        let name = text(columns, record, Column::CounterName);
-        let value = text(columns, record, Column::CounterValue);
+    fn counter(&mut self, row: Row<'_>, times_ns: (i64, i64)) -> Result<(), Error> {
+        let name = row.text(Column::CounterName);
+        let value = row.text(Column::CounterValue);
         let (Some(name), Some(value)) = (name, value.and_then(|value| value.parse().ok())) else {
-            self.feed
-                .notes()
-                .leave_out("counter without a name or a number");
-            return Ok(());
+            return self.feed.leave_out(NO_COUNTER);
         };
-        let Some(key) = dispatch_key(columns, record) else {
-            let process = number(columns, record, Column::Process).unwrap_or(0);
+        let Some(key) = row.dispatch_key() else {
+            let process = row.number(Column::Process).unwrap_or(0);
             return self.feed.counter(process, name, times_ns.0, value);
         };
         if !self.has_kernels && self.counted.insert(key) {
             self.feed.notes().warn(COUNTED_ONE_BY_ONE);
-            self.work(columns, record, times_ns)?;
+            self.work(row, times_ns)?;
         }
-        self.feed.kernel_counter(key, name, times_ns.0, value)
+        self.feed
+            .kernel_counter(Some(key), Some(name), Some(times_ns.0), Some(value))
     }
 
-    fn allocation(
-        &mut self,
-        columns: &Columns,
-        record: &ByteRecord,
-        times_ns: (i64, i64),
-    ) -> Result<(), Error> {
-        let operation = text(columns, record, Column::Operation).unwrap_or("");
+    fn allocation(&mut self, row: Row<'_>, times_ns: (i64, i64)) -> Result<(), Error> {
+        let operation = row.text(Column::Operation).unwrap_or("");
         let is_freed = operation.to_ascii_lowercase().contains("free");
-        let bytes =
-            number(columns, record, Column::Bytes).and_then(|bytes| i64::try_from(bytes).ok());
+        let bytes = row
+            .number(Column::Bytes)
+            .and_then(|bytes| i64::try_from(bytes).ok());
         let Some(bytes) = bytes.filter(|bytes| *bytes > 0) else {
-            self.feed
-                .notes()
-                .leave_out("allocation or release that states no bytes");
-            return Ok(());
+            return self.feed.leave_out(NO_BYTES);
         };
-        let process = number(columns, record, Column::Process).unwrap_or(0);
-        let thread = number(columns, record, Column::Thread).unwrap_or(0);
+        let process = row.number(Column::Process).unwrap_or(0);
+        let thread = row.number(Column::Thread).unwrap_or(0);
         self.feed.allocation(
             (process, thread),
             times_ns.1,
             if is_freed { -bytes } else { bytes },
-            number(columns, record, Column::Address),
-            small(columns, record, Column::Device),
+            row.number(Column::Address),
+            row.small(Column::Device),
             None,
         )
     }
 
-    fn agent(&mut self, columns: &Columns, record: &ByteRecord) -> Result<(), Error> {
-        let is_gpu = text(columns, record, Column::AgentType) == Some("GPU");
-        let node = small(columns, record, Column::AgentNode);
+    fn agent(&mut self, row: Row<'_>) -> Result<(), Error> {
+        let is_gpu = row.text(Column::AgentType) == Some("GPU");
+        let node = row.small(Column::AgentNode);
         let (true, Some(node)) = (is_gpu, node) else {
             self.feed.notes().skip("agent that is no GPU");
             return Ok(());
         };
-        let name = text(columns, record, Column::Product).or(text(columns, record, Column::Name));
-        let units = small(columns, record, Column::Units);
+        let name = row.text(Column::Product).or(row.text(Column::Name));
+        let units = row.small(Column::Units);
         self.feed.device(node, name.unwrap_or("GPU"), units)
     }
-}
-
-/// What rows of counters and the row of their kernel have in common. The trace of kernels states no process, and ids
-/// begin anew in each run: times tell kernels apart.
-fn dispatch_key(columns: &Columns, record: &ByteRecord) -> Option<u64> {
-    let dispatch = text(columns, record, Column::Dispatch)?;
-    let mut key = dispatch.as_bytes().to_vec();
-    for column in [Column::Correlation, Column::Name, Column::Start] {
-        key.push(0);
-        key.extend(text(columns, record, column).unwrap_or("").bytes());
-    }
-    Some(xxh3_64(&key))
-}
-
-fn axes(columns: &Columns, record: &ByteRecord, of: [Column; 3]) -> Option<[u32; 3]> {
-    let x = small(columns, record, of[0])?;
-    let rest = [of[1], of[2]].map(|column| small(columns, record, column).unwrap_or(1));
-    Some([x, rest[0], rest[1]])
 }
 
 pub(crate) fn in_blocks(grid: [u32; 3], block: [u32; 3]) -> [u32; 3] {

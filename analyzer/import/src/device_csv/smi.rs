@@ -1,23 +1,18 @@
 //! Samples of `nvidia-smi --query-gpu=timestamp,index,… --format=csv -l 1`.
 
-use csv::ByteRecord;
-
-use super::columns::{Column, Columns};
+use super::columns::{Column, Row};
 use crate::Error;
 use crate::chrome::feed::Feed;
 
-pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Result<(), Error> {
-    let cell = |place: Option<usize>| {
-        let cell = record.get(place?)?;
-        std::str::from_utf8(cell).ok().map(str::trim)
-    };
-    let time = cell(columns.place(Column::Time)).and_then(time_ns);
+pub fn row(feed: &mut Feed<'_>, row: Row<'_>) -> Result<(), Error> {
+    let columns = row.columns;
+    let time = row.text(Column::Time).and_then(time_ns);
     let Some(time_ns) = time else {
-        feed.notes()
-            .leave_out("sample without a timestamp such as 2024/05/01 12:00:00.123");
-        return Ok(());
+        return feed.leave_out("sample without a timestamp such as 2024/05/01 12:00:00.123");
     };
-    let device = cell(columns.place(Column::Place)).and_then(|cell| cell.parse::<u32>().ok());
+    let device = row
+        .text(Column::Place)
+        .and_then(|cell| cell.parse::<u32>().ok());
     let device = device.unwrap_or(0);
     for (place, title) in columns.titles.iter().enumerate() {
         let is_place = [Column::Time, Column::Place]
@@ -26,7 +21,7 @@ pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Resul
         if is_place {
             continue;
         }
-        let value = cell(Some(place)).unwrap_or("");
+        let value = row.cell(place).unwrap_or("");
         let (number, unit) = value.split_once(' ').unwrap_or((value, ""));
         let Ok(number) = number.parse::<f64>() else {
             feed.notes()

@@ -1,9 +1,7 @@
 //! Sums by name, without a time of anything: `--stats` of rocprofv3 and rocprof, summaries of `nsys stats`, Ascend's
 //! `op_statistic.csv`.
 
-use csv::ByteRecord;
-
-use super::columns::{Column, Columns};
+use super::columns::{Column, Row};
 use crate::chrome::feed::Feed;
 use crate::{Error, Notes};
 
@@ -13,13 +11,8 @@ const MAX_SUMS: usize = 1 << 16;
 pub struct Sums(Vec<(String, f64)>);
 
 impl Sums {
-    pub fn row(&mut self, columns: &Columns, record: &ByteRecord, notes: &mut Notes) {
-        let cell = |column| {
-            let cell = record.get(columns.place(column)?)?;
-            std::str::from_utf8(cell).ok().map(str::trim)
-        };
-        let name = cell(Column::Name).or(cell(Column::Function));
-        let Some(name) = name.filter(|name| !name.is_empty()) else {
+    pub fn row(&mut self, row: Row<'_>, notes: &mut Notes) {
+        let Some(name) = row.text(Column::Name).or(row.text(Column::Function)) else {
             notes.leave_out("row without a name");
             return;
         };
@@ -33,11 +26,13 @@ impl Sums {
             (Column::Least, "min [ns]"),
             (Column::Most, "max [ns]"),
         ] {
-            let value = cell(column).and_then(|cell| cell.replace(',', "").parse::<f64>().ok());
+            let value = row
+                .text(column)
+                .and_then(|cell| cell.replace(',', "").parse::<f64>().ok());
             let Some(value) = value else { continue };
             let factor = match column {
                 Column::Count => 1.0,
-                _ => columns.unit(column).map_or(1.0, |unit| unit.0),
+                _ => row.columns.unit(column).map_or(1.0, |unit| unit.0),
             };
             self.0.push((format!("sum: {name} {what}"), value * factor));
         }
@@ -49,8 +44,7 @@ impl Sums {
         }
         let text = "the file has sums by name only, no time of anything: they are counters, and nothing can be said of \
                     what happened when; give the trace (kernel_trace.csv, cuda_gpu_trace, trace_view.json)";
-        feed.run().run().problems.push(text.to_owned());
-        feed.notes().warn(text);
+        feed.import().problem(text);
         for (name, value) in self.0.drain(..) {
             feed.counter(0, &name, 0, value)?;
         }

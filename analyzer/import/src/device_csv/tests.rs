@@ -1,18 +1,14 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use super::{DeviceCsv, import_set, set_in};
-use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Importer, Options};
+use super::{IMPORTER, import_set, set_in};
+use crate::Options;
+use crate::read_back::{Imported, imported, of_bytes, read_back, recognises};
 
 const KERNEL_HEAD: &str = r#""Kind","Agent_Id","Queue_Id","Stream_Id","Thread_Id","Dispatch_Id","Kernel_Id","Kernel_Name","Correlation_Id","Start_Timestamp","End_Timestamp","LDS_Block_Size","Scratch_Size","VGPR_Count","Accum_VGPR_Count","SGPR_Count","Workgroup_Size_X","Workgroup_Size_Y","Workgroup_Size_Z","Grid_Size_X","Grid_Size_Y","Grid_Size_Z""#;
 const API_HEAD: &str = r#""Domain","Function","Process_Id","Thread_Id","Correlation_Id","Start_Timestamp","End_Timestamp""#;
 
 fn read(text: &str) -> Imported {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.csv");
-    std::fs::write(&file, text).unwrap();
-    imported(&DeviceCsv, &file).unwrap()
+    of_bytes(&IMPORTER, text, &Options::default()).unwrap()
 }
 
 #[test]
@@ -20,21 +16,10 @@ fn a_kernel_trace_of_rocprofv3_has_kernels_in_blocks() {
     let run = read(&format!(
         "{KERNEL_HEAD}\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77,1,10,\"gemm<float>(float*, int)\",1,1000,3000,512,0,8,0,16,64,1,1,1000,2,1\n\"KERNEL_DISPATCH\",\"Agent 4\",2,3,77,2,11,\"__amd_rocclr_copyBuffer\",2,4000,4500,0,0,8,0,16,64,1,1,64,1,1\n"
     ));
-    let columns = [
-        "name",
-        "device",
-        "stream",
-        "correlation",
-        "start_ns",
-        "dur_ns",
-        "grid_x",
-        "grid_y",
-        "block_x",
-        "registers",
-        "smem",
-    ];
+    let columns =
+        "name device stream correlation start_ns dur_ns grid_x grid_y block_x registers smem";
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", columns),
         [
             "gemm<float>(float*, int) 4 1 1 0 2000 16 2 64 8 512",
             "__amd_rocclr_copyBuffer 4 3 2 3000 500 1 1 64 8 0",
@@ -86,27 +71,27 @@ fn the_tables_of_a_program_are_one_run() {
     std::fs::rename(inner.join("rank0.json"), inner.join("7_results.json")).unwrap();
     let files = set_in(folder.path()).unwrap();
     assert_eq!(files.len(), 6);
-    let run =
-        read_back(|into, notes| import_set(&files, &Options::default(), into, notes, &mut |_| {}))
-            .unwrap();
-    assert_eq!(
-        run.rows("kernels", &["name", "device", "thread"]),
-        ["gemm 2 0"]
-    );
-    let calls = run.rows("calls", &["name", "start_ns"]);
+    let import = |files: &[PathBuf]| {
+        read_back(&files[0], &Options::default(), |import| {
+            import_set(files, import)
+        })
+    };
+    let run = import(&files).unwrap();
+    assert_eq!(run.rows("kernels", "name device thread"), ["gemm 2 0"]);
+    let calls = run.rows("calls", "name start_ns");
     assert_eq!(calls, ["hipLaunchKernel 500", "hipDeviceSynchronize 1100"]);
-    assert_eq!(run.rows("syncs", &["kind"]), ["device"]);
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["forward 2300"]);
-    assert_eq!(run.rows("annotations", &["name"]), ["mark"]);
-    assert_eq!(run.rows("transfers", &["direction", "device"]), ["h2d 2"]);
-    let devices = run.rows("devices", &["device", "name", "multiprocessors"]);
+    assert_eq!(run.rows("syncs", "kind"), ["device"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["forward 2300"]);
+    assert_eq!(run.rows("annotations", "name"), ["mark"]);
+    assert_eq!(run.rows("transfers", "direction device"), ["h2d 2"]);
+    let devices = run.rows("devices", "device name multiprocessors");
     assert_eq!(devices, ["gpu:2 AMD Instinct MI300X 304"]);
-    let kernel = run.rows("kernels", &["id"]).concat();
+    let kernel = run.rows("kernels", "id").concat();
     assert_eq!(
-        run.rows("counters", &["name", "value", "span"]),
+        run.rows("counters", "name value span"),
         [format!("SQ_WAVES 16 {kernel}")]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"]);
 }
 
 #[test]
@@ -115,35 +100,35 @@ fn tables_of_other_tools_are_told_by_their_columns() {
     let run = read(
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,Strm,Name\n100,50,5,8,1,1,128,1,1,32,0.001,0.000,,,,,NVIDIA A100 (1),1,7,gemm\n200,10,6,,,,,,,,,,4.194,1000,Pinned,Device,NVIDIA A100 (1),1,7,[CUDA memcpy HtoD]\n",
     );
-    let columns = ["name", "device", "stream", "grid_x", "smem"];
-    assert_eq!(run.rows("kernels", &columns), ["gemm 1 7 8 1000"]);
-    let columns = ["direction", "bytes", "device", "src_kind"];
-    assert_eq!(run.rows("transfers", &columns), ["h2d 4194000 1 pinned"]);
+    let columns = "name device stream grid_x smem";
+    assert_eq!(run.rows("kernels", columns), ["gemm 1 7 8 1000"]);
+    let columns = "direction bytes device src_kind";
+    assert_eq!(run.rows("transfers", columns), ["h2d 4194000 1 pinned"]);
     // nvprof, with a preamble and units in a row of their own
     let run = read(
         "==7== NVPROF is profiling process 7\n==7== Profiling result:\n\"Start\",\"Duration\",\"Grid X\",\"Grid Y\",\"Grid Z\",\"Block X\",\"Block Y\",\"Block Z\",\"Registers Per Thread\",\"Size\",\"Device\",\"Context\",\"Stream\",\"Name\",\"Correlation_ID\"\nms,us,,,,,,,,MB,,,,,\n293.571439,2.5,4,1,1,32,1,1,16,,Tesla K80 (0),1,7,\"k(int*)\",9\n",
     );
-    let columns = ["name", "device", "stream", "dur_ns"];
-    assert_eq!(run.rows("kernels", &columns), ["k(int*) 0 7 2500"]);
+    let columns = "name device stream dur_ns";
+    assert_eq!(run.rows("kernels", columns), ["k(int*) 0 7 2500"]);
     // Ascend
     let run = read(
         "Step Id,Device_id,Model ID,Task ID,Stream ID,Name,Type,Accelerator Core,Start Time(us),Duration(us),Wait Time(us),Block Num\n1,3,4294967295,77,2,aclnnMm_MatMul,MatMulV2,AI_CORE,\"1704161511420289.123\t\",10.5,0.1,20\n",
     );
-    let columns = ["name", "device", "stream", "dur_ns"];
-    assert_eq!(run.rows("kernels", &columns), ["aclnnMm_MatMul 3 2 10500"]);
+    let columns = "name device stream dur_ns";
+    assert_eq!(run.rows("kernels", columns), ["aclnnMm_MatMul 3 2 10500"]);
     assert_eq!(run.run.clock.origin_realtime_ns, 1_704_161_511_420_289_123);
     // rocprof of version 1
     let run = read(
         "\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"queue-index\",\"pid\",\"tid\",\"grd\",\"wgp\",\"lds\",\"scr\",\"arch_vgpr\",\"accum_vgpr\",\"sgpr\",\"wave_size\",\"sig\",\"obj\",\"DispatchNs\",\"BeginNs\",\"EndNs\",\"CompleteNs\",\"DurationNs\"\n0,\"vadd\",2,0,0,5,5,1024,256,0,0,8,0,16,64,0x0,0x7f,10,20,70,80,50\n",
     );
-    let columns = ["name", "device", "stream", "dur_ns", "grid_x"];
-    assert_eq!(run.rows("kernels", &columns), ["vadd 2 0 50 4"]);
+    let columns = "name device stream dur_ns grid_x";
+    assert_eq!(run.rows("kernels", columns), ["vadd 2 0 50 4"]);
     // nvidia-smi
     let run = read(
         "timestamp, index, utilization.gpu [%], memory.used [MiB], name\n2024/05/01 12:00:00.000, 1, 35 %, 1024 MiB, A100\n2024/05/01 12:00:01.000, 1, 40 %, 1030 MiB, A100\n",
     );
     assert_eq!(
-        run.rows("counters", &["name", "value", "time_ns"]),
+        run.rows("counters", "name value time_ns"),
         [
             "gpu1 utilization.gpu [%] 35 0",
             "gpu1 memory.used [MiB] 1024 0",
@@ -165,8 +150,8 @@ fn copies_of_every_version_of_nsys_stats_have_directions_and_a_rounded_zero_is_n
         copy("0.001", "Device,Array", "Device-to-Array"),
         copy("4.194", ",", "HtoD"),
     ));
-    let columns = ["direction", "bytes", "src_kind", "dst_kind"];
-    let mut copies = run.rows("transfers", &columns);
+    let columns = "direction bytes src_kind dst_kind";
+    let mut copies = run.rows("transfers", columns);
     copies.sort();
     assert_eq!(
         copies,
@@ -177,7 +162,7 @@ fn copies_of_every_version_of_nsys_stats_have_directions_and_a_rounded_zero_is_n
             "h2d 4194000 - -",
         ]
     );
-    assert_eq!(run.rows("kernels", &["name", "smem"]), ["k -"]);
+    assert_eq!(run.rows("kernels", "name smem"), ["k -"]);
     assert!(run.warns("Bytes (MB) of the file is rounded to 1000 bytes"));
 }
 
@@ -196,14 +181,14 @@ fn counters_without_a_kernel_trace_give_their_kernels() {
         row(2, "b", "Wavefronts", 2000),
         row(2, "b", "L2CacheHit", 2000),
     ));
-    let columns = ["name", "device", "start_ns", "dur_ns", "grid_x", "block_x"];
+    let columns = "name device start_ns dur_ns grid_x block_x";
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", columns),
         ["a 1 0 400 2 512", "b 1 1000 400 2 512"]
     );
-    let ids = run.rows("kernels", &["id"]);
+    let ids = run.rows("kernels", "id");
     let (a, b) = (&ids[0], &ids[1]);
-    let mut counters = run.rows("counters", &["time_ns", "name", "value", "span", "source"]);
+    let mut counters = run.rows("counters", "time_ns name value span source");
     counters.sort();
     assert_eq!(
         counters,
@@ -224,9 +209,9 @@ fn kernels_of_ascend_keep_what_the_profiler_counted() {
          1,4294967295,9,16,mm,MatMul,AI_CORE,100.5,20,1.5,24,\"\"\"4,8;8,2\"\"\",19.25,0.893,4096,64,0,0,0\n\
          1,4294967295,N/A,N/A,hcom_broadcast_,hcom,HCCL,200,20,0,0,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\n",
     );
-    let kernels = run.rows("kernels", &["name", "start_ns", "id"]);
+    let kernels = run.rows("kernels", "name start_ns id");
     let id = kernels[0].rsplit_once(' ').unwrap().1;
-    let mut counters = run.rows("counters", &["name", "value", "span"]);
+    let mut counters = run.rows("counters", "name value span");
     counters.retain(|row| row.ends_with(&format!(" {id}")));
     counters.sort();
     assert_eq!(
@@ -241,7 +226,7 @@ fn kernels_of_ascend_keep_what_the_profiler_counted() {
         ]
         .map(|row| format!("{row} {id}"))
     );
-    let mut attributes = run.rows("attributes", &["span", "name", "integer", "text"]);
+    let mut attributes = run.rows("attributes", "span name integer text");
     attributes.retain(|row| row.starts_with(id));
     attributes.sort();
     assert_eq!(
@@ -264,9 +249,9 @@ fn kernels_of_ascend_keep_what_the_profiler_counted() {
          0,N/A,EVENT_RECORD,4,6,0,191.400\t,191.400\t\n\
          0,main_kernel,MIX_AIC,6,0,50.5,200.000\t,250.500\t\n",
     );
-    let columns = ["name", "device", "stream", "dur_ns"];
+    let columns = "name device stream dur_ns";
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", columns),
         ["TASK_TIMEOUT_SET 0 4 81400", "main_kernel 0 6 50500"]
     );
 }
@@ -277,7 +262,7 @@ fn sums_are_counters_and_the_run_has_no_length() {
         "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n\"gemm\",4,400,100,100,90,110,1\n",
     );
     assert_eq!(run.wall_ns, None);
-    let counters = run.rows("counters", &["name", "value"]);
+    let counters = run.rows("counters", "name value");
     assert_eq!(
         counters[..2],
         ["sum: gemm calls 4", "sum: gemm total [ns] 400"]
@@ -286,7 +271,7 @@ fn sums_are_counters_and_the_run_has_no_length() {
     let run = read(
         "Device_id,OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),Ratio(%)\n0,MatMul,AI_CORE,3,31.5,9,10.5,12,50\n",
     );
-    let counters = run.rows("counters", &["name", "value"]);
+    let counters = run.rows("counters", "name value");
     assert_eq!(
         counters[..2],
         ["sum: MatMul calls 3", "sum: MatMul total [ns] 31500"]
@@ -302,29 +287,15 @@ fn other_tables_are_not_taken_for_these_and_damage_is_counted() {
         "Start_Timestamp,End_Timestamp\n",
         "",
     ] {
-        assert!(
-            !DeviceCsv.recognises(&Head::new(head.as_bytes())),
-            "{head:?}"
-        );
+        assert!(!recognises(&IMPORTER, head.as_bytes()), "{head:?}");
     }
     let run = read(&format!(
         "{KERNEL_HEAD}\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77,1,10,\"a\",1,1000,3000,0,0,8,0,16,64,1,1,64,1,1\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77\n\"KERNEL_DISPATCH\",\"Agent 4\",1,0,77,1,10,\"b\",1,x,y,0,0,8,0,16,64,1,1,64,1,1\n"
     ));
-    assert_eq!(run.rows("kernels", &["name"]), ["a"]);
+    assert_eq!(run.rows("kernels", "name"), ["a"]);
     assert_eq!(
         run.notes.left_out.get("row without times that are numbers"),
         Some(&2)
     );
-    let missing = import_set(
-        &[PathBuf::from("/nowhere/x.csv")],
-        &Options::default(),
-        &mut trueno_format::run_writer::RunWriter::create(
-            &tempfile::tempdir().unwrap().path().join("run"),
-            trueno_format::run_json::RunJson::default(),
-        )
-        .unwrap(),
-        &mut crate::Notes::default(),
-        &mut |_| {},
-    );
-    assert!(missing.is_err());
+    assert!(imported(&IMPORTER, Path::new("/nowhere/x.csv")).is_err());
 }

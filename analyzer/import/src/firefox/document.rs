@@ -1,13 +1,10 @@
 //! The document, with its columns as numbers.
 
-use std::fmt;
-use std::io::Read;
-
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 use serde_json::Value;
 
-use crate::json_list::ListInto;
+use crate::json::{self, Members, Object, list, list_into};
 
 #[derive(Debug, Default)]
 pub struct Document {
@@ -56,26 +53,14 @@ impl Column {
 
 impl<'de> Deserialize<'de> for Column {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_seq(Cells)
-    }
-}
-
-struct Cells;
-
-impl<'de> Visitor<'de> for Cells {
-    type Value = Column;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a column")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Column, A::Error> {
         let mut cells = Vec::new();
-        while let Some(cell) = list.next_element::<Value>()? {
+        let take = |cell: Value| {
             let number = cell.as_u64().and_then(|number| u32::try_from(number).ok());
             cells.push(number.unwrap_or(NONE));
-        }
-        Ok(Column(cells))
+            Ok(())
+        };
+        list("a column", take).deserialize(from)?;
+        Ok(Self(cells))
     }
 }
 
@@ -148,42 +133,33 @@ pub struct Thread {
 
 impl<'de> Deserialize<'de> for Thread {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(Fields)
+        let mut thread = Self::default();
+        Object(&mut thread).deserialize(from)?;
+        Ok(thread)
     }
 }
 
-struct Fields;
+impl Members for Thread {
+    const EXPECTED: &'static str = "a thread";
 
-impl<'de> Visitor<'de> for Fields {
-    type Value = Thread;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a thread")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Thread, A::Error> {
-        let mut thread = Thread::default();
-        let tables = &mut thread.tables;
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "name" => thread.name = map.next_value()?,
-                "pid" => thread.pid = map.next_value()?,
-                "tid" => thread.tid = map.next_value()?,
-                "samples" => thread.samples = map.next_value()?,
-                "markers" => thread.markers = map.next_value()?,
-                "stackTable" => tables.stack_table = map.next_value()?,
-                "frameTable" => tables.frame_table = map.next_value()?,
-                "funcTable" => tables.func_table = map.next_value()?,
-                "resourceTable" => tables.resource_table = map.next_value()?,
-                "sources" => tables.sources = map.next_value()?,
-                "stringArray" | "stringTable" => tables.texts = map.next_value()?,
-                "libs" => tables.libs = map.next_value()?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        let tables = &mut self.tables;
+        match key {
+            "name" => self.name = map.next_value()?,
+            "pid" => self.pid = map.next_value()?,
+            "tid" => self.tid = map.next_value()?,
+            "samples" => self.samples = map.next_value()?,
+            "markers" => self.markers = map.next_value()?,
+            "stackTable" => tables.stack_table = map.next_value()?,
+            "frameTable" => tables.frame_table = map.next_value()?,
+            "funcTable" => tables.func_table = map.next_value()?,
+            "resourceTable" => tables.resource_table = map.next_value()?,
+            "sources" => tables.sources = map.next_value()?,
+            "stringArray" | "stringTable" => tables.texts = map.next_value()?,
+            "libs" => tables.libs = map.next_value()?,
+            _ => json::ignore(map)?,
         }
-        Ok(thread)
+        Ok(())
     }
 }
 
@@ -248,39 +224,17 @@ fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
-impl Document {
-    /// Reads into `self`, so that what was read before an error is kept.
-    pub fn read(&mut self, from: &mut dyn Read) -> serde_json::Result<()> {
-        let mut json = serde_json::Deserializer::from_reader(from);
-        json.deserialize_map(Whole(self))?;
-        json.end()
-    }
-}
+impl Members for Document {
+    const EXPECTED: &'static str = "an object with meta and threads";
 
-struct Whole<'d>(&'d mut Document);
-
-impl<'de> Visitor<'de> for Whole<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with meta and threads")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "meta" => self.0.meta = map.next_value()?,
-                "libs" => self.0.libs = map.next_value()?,
-                "shared" => self.0.shared = map.next_value::<Thread>()?.tables,
-                "threads" => map.next_value_seed(ListInto {
-                    list: &mut self.0.threads,
-                    expected: "a list of threads",
-                })?,
-                "counters" => self.0.counters = map.next_value()?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
-            }
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "meta" => self.meta = map.next_value()?,
+            "libs" => self.libs = map.next_value()?,
+            "shared" => self.shared = map.next_value::<Thread>()?.tables,
+            "threads" => map.next_value_seed(list_into("a list of threads", &mut self.threads))?,
+            "counters" => self.counters = map.next_value()?,
+            _ => json::ignore(map)?,
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
-use super::Firefox;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// Version 41: each thread has its own tables.
 const OWN: &str = r#"{"meta": {"interval": 1, "startTime": 1000.5, "preprocessedProfileVersion": 41, "symbolicated": true},
@@ -26,38 +25,27 @@ const SHARED: &str = r#"{"meta": {"interval": 1, "preprocessedProfileVersion": 6
     {"name": "b", "pid": "7", "tid": "7.1", "samples": {"stack": [0, 1], "timeDeltas": [4, 3], "weight": [1, 1], "weightType": "samples"}}]}"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("profile.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| Firefox.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn samples_and_stacks_of_a_thread_with_its_own_tables_become_rows() {
-    assert!(Firefox.recognises(&Head::new(OWN.as_bytes())));
+    assert!(recognises(&IMPORTER, OWN.as_bytes()));
     let run = read(OWN, &Options::default()).unwrap();
     assert_eq!(
-        run.rows(
-            "samples",
-            &["time_ns", "thread", "stack", "event", "period"]
-        ),
+        run.rows("samples", "time_ns thread stack event period"),
         [
             "0 0 2 samples -",
             "1500000 0 1 samples -",
             "2000000 0 - samples -"
         ]
     );
-    let columns = [
-        "id", "caller", "function", "module", "file", "line", "inlined",
-    ];
+    let columns = "id caller function module file line inlined";
     assert_eq!(
-        run.rows("stacks", &columns),
+        run.rows("stacks", columns),
         ["1 - main /bin/app - - false", "2 1 inner - a.c 5 true"]
     );
-    assert_eq!(
-        run.rows("threads", &["name", "process", "os_id"]),
-        ["main 7 8"]
-    );
+    assert_eq!(run.rows("threads", "name process os_id"), ["main 7 8"]);
     assert_eq!(run.wall_ns, Some(2_000_000));
     assert_eq!(run.run.clock.origin_realtime_ns, 1_010_500_000);
     assert_eq!(run.notes.left_out["marker: has no place in a run"], 2);
@@ -67,15 +55,15 @@ fn samples_and_stacks_of_a_thread_with_its_own_tables_become_rows() {
 fn tables_that_threads_share_are_read_once_and_addresses_are_no_names() {
     let run = read(SHARED, &Options::default()).unwrap();
     assert_eq!(
-        run.rows("samples", &["time_ns", "thread", "stack", "period"]),
+        run.rows("samples", "time_ns thread stack period"),
         ["1000000 0 2 2", "0 1 1 1", "3000000 1 2 1"]
     );
     assert_eq!(
-        run.rows("stacks", &["caller", "function", "address", "file"]),
+        run.rows("stacks", "caller function address file"),
         ["- - 16 -", "1 - 32 a.c"]
     );
     assert!(run.warns("addresses instead of names"));
-    assert_eq!(run.rows("threads", &["os_id"]), ["7", "-"]);
+    assert_eq!(run.rows("threads", "os_id"), ["7", "-"]);
 }
 
 #[test]
@@ -83,22 +71,16 @@ fn raw_empty_and_cut_profiles_are_refused_with_the_next_step() {
     let raw = r#"{"meta": {"interval": 1, "processType": 0}, "threads": [{"name": "GeckoMain",
         "samples": {"schema": {"stack": 0, "time": 1}, "data": [[0, 1.0]]},
         "stackTable": {"schema": {"prefix": 0, "frame": 1}, "data": [[null, 0]]}}]}"#;
-    assert!(Firefox.recognises(&Head::new(raw.as_bytes())));
+    assert!(recognises(&IMPORTER, raw.as_bytes()));
     let refused = read(raw, &Options::default()).err().unwrap().to_string();
     assert!(refused.contains("download it from there"), "{refused}");
     let none = OWN.replace("\"time\": [10.0, 11.5, 12.0],", "");
     let refused = read(&none, &Options::default()).err().unwrap().to_string();
     assert!(refused.contains("found none"), "{refused}");
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let cut = &SHARED[..SHARED.find("{\"name\": \"b\"").unwrap()];
     assert!(read(cut, &Options::default()).is_err());
-    assert_eq!(
-        read(cut, &partial).unwrap().rows("samples", &["stack"]),
-        ["2"]
-    );
+    assert_eq!(read(cut, &partial).unwrap().rows("samples", "stack"), ["2"]);
     for text in [OWN, SHARED] {
         for end in (0..text.len()).step_by(37) {
             let _ = read(&text[..end], &partial);
@@ -113,7 +95,7 @@ fn numbers_that_point_nowhere_are_nothing() {
         .replace("\"prefix\": [null, 0]", "\"prefix\": [1, 7]")
         .replace("\"func\": [0, 1]", "\"func\": [8, -1]");
     let run = read(&odd, &Options::default()).unwrap();
-    assert_eq!(run.rows("samples", &["stack"]), ["-", "1", "-"]);
+    assert_eq!(run.rows("samples", "stack"), ["-", "1", "-"]);
     assert_eq!(
         run.notes.left_out["caller that the profile does not list: null"],
         2

@@ -1,15 +1,14 @@
 //! What a dump says, read from its pickle or from JSON.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::io::{BufRead, Read};
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::MapAccess;
 use serde_json::Value as Json;
 
-use crate::json_list::ListInto;
-use crate::pickle::{self, Sink, Value, item};
+use crate::json::{self, list_into};
+use crate::pickle::{self, Damage, Sink, Value, item};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Entry {
@@ -61,12 +60,6 @@ pub struct Dump {
     has_groups: bool,
 }
 
-#[derive(Debug)]
-pub struct Damage {
-    pub place: String,
-    pub problem: String,
-}
-
 /// Half of the range, so that differences of times fit too.
 pub fn is_time(ns: i64) -> bool {
     (1..i64::MAX / 2).contains(&ns)
@@ -87,16 +80,12 @@ impl Dump {
     pub fn read(&mut self, from: &mut impl BufRead) -> Result<(), Damage> {
         let first = from.fill_buf().ok().and_then(|bytes| bytes.first());
         if first == Some(&0x80) {
-            let read = pickle::read(from, self);
-            return read.map_err(|problem| Damage {
-                place: format!("byte {}", problem.at),
-                problem: problem.text,
-            });
+            return pickle::read(from, self);
         }
         let read = self.read_json(from);
         read.map_err(|error| Damage {
             place: format!("line {}, column {}", error.line(), error.column()),
-            problem: format!("expected JSON of PyTorch's Flight Recorder: {error}"),
+            text: format!("expected JSON of PyTorch's Flight Recorder: {error}"),
         })
     }
 
@@ -338,36 +327,16 @@ struct Members {
     status: BTreeMap<String, JsonStatus>,
 }
 
-struct MembersInto<'m>(&'m mut Members);
+impl json::Members for Members {
+    const EXPECTED: &'static str = "an object with entries";
 
-impl<'de> DeserializeSeed<'de> for MembersInto<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MembersInto<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with entries")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let Self(into) = self;
-        while let Some(key) = members.next_key::<String>()? {
-            match key.as_str() {
-                "entries" => members.next_value_seed(ListInto {
-                    list: &mut into.entries,
-                    expected: "a list of entries",
-                })?,
-                "version" => into.version = Some(members.next_value()?),
-                "pg_config" => into.config = Some(members.next_value()?),
-                "pg_status" => into.status = members.next_value()?,
-                _ => drop(members.next_value::<IgnoredAny>()?),
-            }
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "entries" => map.next_value_seed(list_into("a list of entries", &mut self.entries))?,
+            "version" => self.version = Some(map.next_value()?),
+            "pg_config" => self.config = Some(map.next_value()?),
+            "pg_status" => self.status = map.next_value()?,
+            _ => json::ignore(map)?,
         }
         Ok(())
     }
@@ -376,9 +345,7 @@ impl<'de> Visitor<'de> for MembersInto<'_> {
 impl Dump {
     fn read_json(&mut self, from: &mut impl Read) -> Result<(), serde_json::Error> {
         let mut members = Members::default();
-        let mut json = serde_json::Deserializer::from_reader(from);
-        let read = MembersInto(&mut members).deserialize(&mut json);
-        let read = read.and_then(|()| json.end());
+        let read = json::read_object(&mut members, from);
         self.version = members.version.map(|version| match version {
             Json::String(text) => text,
             other => other.to_string(),

@@ -1,9 +1,9 @@
 use serde_json::{Value, json};
 
-use super::FlightRecorder;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::pickle::tests::pickled;
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 /// The time of the first entry.
 const BEGAN_NS: i64 = 1_724_779_239_000_000_000;
@@ -45,61 +45,15 @@ fn dump() -> Value {
     })
 }
 
-/// The pickle of a document, as PyTorch's pickler writes it.
-fn pickle(document: &Value) -> Vec<u8> {
-    fn put(value: &Value, into: &mut Vec<u8>) {
-        let text = |text: &str, into: &mut Vec<u8>| {
-            into.push(b'X');
-            into.extend((text.len() as u32).to_le_bytes());
-            into.extend(text.bytes());
-        };
-        match value {
-            Value::Object(items) => {
-                into.extend(b"}(");
-                for (key, item) in items {
-                    text(key, into);
-                    put(item, into);
-                }
-                into.push(b'u');
-            }
-            Value::Array(items) => {
-                into.extend(b"](");
-                items.iter().for_each(|item| put(item, into));
-                into.push(b'e');
-            }
-            Value::String(value) => text(value, into),
-            Value::Null => into.push(b'N'),
-            Value::Bool(value) => into.push(if *value { 0x88 } else { 0x89 }),
-            Value::Number(number) => match number.as_i64() {
-                Some(number) => {
-                    into.extend([0x8a, 8]);
-                    into.extend(number.to_le_bytes());
-                }
-                None => {
-                    into.push(b'G');
-                    into.extend(number.as_f64().unwrap().to_be_bytes());
-                }
-            },
-        }
-    }
-    let mut bytes = vec![0x80, 2];
-    put(document, &mut bytes);
-    bytes.push(b'.');
-    bytes
-}
-
 fn read(bytes: &[u8], partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("nccl_trace_rank_0");
-    std::fs::write(&file, bytes).unwrap();
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|into, notes| FlightRecorder.import(&file, &options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, bytes, &options)
 }
 
-const COLUMNS: [&str; 5] = ["kind", "name", "thread", "time_ns", "arguments"];
+const COLUMNS: &str = "kind name thread time_ns arguments";
 
 fn expected() -> [String; 3] {
     let entry = |sequence: i64, state: &str, completed: &str, retired: bool| {
@@ -135,16 +89,16 @@ fn a_pickle_and_its_json_give_the_same_instants() {
     });
     of_pytorch["entries"][1]["time_discovered_completed_ns"] = json!(0);
     for bytes in [
-        pickle(&dump()),
+        pickled(&dump()),
         dump().to_string().into_bytes(),
         of_pytorch.to_string().into_bytes(),
     ] {
-        assert!(FlightRecorder.recognises(&Head::new(&bytes)));
+        assert!(recognises(&IMPORTER, &bytes));
         let run = read(&bytes, false).unwrap();
-        assert_eq!(run.rows("annotations", &COLUMNS), expected());
+        assert_eq!(run.rows("annotations", COLUMNS), expected());
         // Nothing here was timed: neither work nor calls.
         for table in ["bricks", "kernels", "calls", "collectives"] {
-            assert!(run.rows(table, &[]).is_empty(), "{table}");
+            assert!(run.rows(table, "id").is_empty(), "{table}");
         }
         assert_eq!(run.run.clock.origin_realtime_ns, BEGAN_NS);
         assert_eq!(run.run.values["flight_recorder.version"], "2.10");
@@ -160,7 +114,7 @@ fn a_dump_is_told_from_other_pickles_and_json() {
         b"{\"entries\": []}",
         b"{\"version\": 4}",
     ] {
-        assert!(!FlightRecorder.recognises(&Head::new(other)));
+        assert!(!recognises(&IMPORTER, other));
     }
 }
 
@@ -174,12 +128,12 @@ fn a_dump_without_entries_or_groups_is_refused() {
         );
     }
     let empty = json!({"version": "2.10", "pg_config": {}, "pg_status": {}});
-    assert!(read(&pickle(&empty), false).is_ok());
+    assert!(read(&pickled(&empty), false).is_ok());
 }
 
 #[test]
 fn a_cut_dump_is_refused_or_read_in_part_and_noise_is_borne() {
-    for whole in [pickle(&dump()), dump().to_string().into_bytes()] {
+    for whole in [pickled(&dump()), dump().to_string().into_bytes()] {
         for end in (0..whole.len()).step_by(41) {
             assert!(read(&whole[..end], false).is_err(), "{end}");
         }
@@ -200,7 +154,7 @@ fn a_cut_dump_is_refused_or_read_in_part_and_noise_is_borne() {
 fn entries_with_times_that_no_clock_shows_are_counted() {
     let mut far = dump();
     far["entries"][0]["time_created_ns"] = json!(-5);
-    let run = read(&pickle(&far), false).unwrap();
+    let run = read(&pickled(&far), false).unwrap();
     assert_eq!(run.notes.left_out["entry with an impossible time"], 1);
-    assert_eq!(run.rows("annotations", &["name"]).len(), 2);
+    assert_eq!(run.rows("annotations", "name").len(), 2);
 }

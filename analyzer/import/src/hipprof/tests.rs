@@ -1,7 +1,5 @@
-use rusqlite::Connection;
-
 use super::axes;
-use crate::read_back::{KERNEL_COLUMNS, imported};
+use crate::read_back::{KERNEL_COLUMNS, of_sql};
 
 const TABLES: &str = "
 CREATE TABLE COPY (BeginNs INTEGER, EndNs INTEGER, dev_id INTEGER, queue_id TEXT, Kind INTEGER, pid INTEGER, tid INTEGER, _Index INTEGER, DurationNs INTEGER);
@@ -22,37 +20,25 @@ INSERT INTO COPY VALUES (1020, 1090, 2, '9', 4596, 7, 0, 1, 70), (1320, 1330, 2,
 
 #[test]
 fn work_has_its_call_shape_and_bytes() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hip-prof-7.db");
-    let connection = Connection::open(&file).unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    connection.execute_batch(ROWS).unwrap();
-    drop(connection);
-    let run = imported(crate::detect(&file).unwrap(), &file).unwrap();
+    let run = of_sql(&[TABLES, ROWS].concat());
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         ["dslash 2 9 0 220 70 512 256 - 64"]
     );
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes"]),
+        run.rows("transfers", "direction bytes"),
         ["h2d 4096", "memset 100"]
     );
     assert_eq!(
-        run.rows("calls", &["name"]),
+        run.rows("calls", "name"),
         ["hipMemcpy", "hipLaunchKernel", "hipMemsetAsync"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"; 3]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"; 3]);
 }
 
 #[test]
 fn an_empty_database_has_no_rows() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("hip-prof-7.db");
-    Connection::open(&file)
-        .unwrap()
-        .execute_batch(TABLES)
-        .unwrap();
-    let run = imported(crate::detect(&file).unwrap(), &file).unwrap();
+    let run = of_sql(TABLES);
     assert!(run.notes.kept.is_empty(), "{:?}", run.notes.kept);
 }
 

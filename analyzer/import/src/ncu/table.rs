@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::name::{arguments, base};
 use super::number::{Number, number, unit};
-use crate::source::Source;
+use crate::source::{Source, no_progress};
 use crate::{Error, Notes, Options};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,20 +49,18 @@ pub fn is_header(line: &str) -> bool {
 
 /// Reads all launches, sorted by process and then in launch order.
 pub fn read(path: &Path, notes: &mut Notes) -> Result<Vec<Launch>, Error> {
-    let mut nothing = |_| ();
-    let mut lines = BufReader::new(Source::open(path, &Options::default(), &mut nothing)?);
+    let mut lines = BufReader::new(Source::open(path, &Options::default(), no_progress())?);
     let head = loop {
         let mut line = Vec::new();
         let read = lines
             .read_until(b'\n', &mut line)
-            .map_err(|e| lines.get_ref().refusal(path, "head", e))?;
+            .map_err(|e| lines.get_ref().refusal("head", e))?;
         if read == 0 {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem: "expected a line that begins with \"ID\" and names \"Kernel Name\", found none; make \
-                          one with `ncu --csv --page raw --print-units base`"
-                    .to_owned(),
-            });
+            return Err(Error::format(
+                path,
+                "expected a line that begins with \"ID\" and names \"Kernel Name\", found none; make \
+                          one with `ncu --csv --page raw --print-units base`",
+            ));
         }
         let line = String::from_utf8_lossy(&line).into_owned();
         if is_header(&line) {
@@ -96,11 +94,7 @@ pub fn read(path: &Path, notes: &mut Notes) -> Result<Vec<Launch>, Error> {
 }
 
 fn damaged(path: &Path, place: &str, problem: &str) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: place.to_owned(),
-        problem: problem.to_owned(),
-    }
+    Error::damaged(path, place.to_owned(), problem.to_owned())
 }
 
 struct Sheet<'p> {

@@ -1,7 +1,8 @@
 use std::fs;
 
 use super::*;
-use crate::read_back::{Imported, read_back};
+use crate::read_back::{Imported, read_back, recognises};
+use crate::{Error, Options};
 
 const KERNELS: [(u64, &str, u32, i64); 4] = [
     (11, "void lib::add<float>(float *)", 4, 100),
@@ -38,8 +39,14 @@ fn joined_to(
     let path = folder.path().join("ncu.csv");
     fs::write(&path, csv).unwrap();
     let mut joined = Joined::default();
-    let imported = read_back(|run, notes| {
-        joined = join(&path, process, kernels.into_iter(), run, notes)?;
+    let imported = read_back(&path, &Options::default(), |import| {
+        joined = join(
+            &path,
+            process,
+            kernels.into_iter(),
+            import.into,
+            import.notes,
+        )?;
         Ok(None)
     })?;
     Ok((joined, imported))
@@ -58,10 +65,7 @@ const WIDE: &str = "hello from the program\n==PROF== Connected\n\
 fn counters_meet_kernels_by_name_shape_and_ordinal() {
     let (count, run) = joined(WIDE).unwrap();
     assert_eq!(count, 3);
-    let rows = run.rows(
-        "counters",
-        &["span", "time_ns", "name", "value", "unit", "source"],
-    );
+    let rows = run.rows("counters", "span time_ns name value unit source");
     for row in [
         "11 100 dram_bytes_read 1024000 byte ncu",
         "11 100 flops_f32 2030 flop ncu",
@@ -89,7 +93,7 @@ fn the_long_form_says_the_same() {
                \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"dram__bytes_write.sum\",\"Mbyte\",\"1.5\"\n";
     let (count, run) = joined(csv).unwrap();
     assert_eq!(count, 1);
-    let rows = run.rows("counters", &["span", "name", "value"]);
+    let rows = run.rows("counters", "span name value");
     assert_eq!(
         rows,
         [
@@ -116,7 +120,7 @@ fn csv(launches: &[(u64, u64, &str, u32, u32)]) -> String {
 fn what_could_be_several_is_joined_to_none() {
     let (found, run) = joined_to(&csv(&[(0, 9, "add", 4, 0)]), None, kernels()).unwrap();
     assert_eq!(found.kernels, 0);
-    assert!(run.rows("counters", &["span"]).is_empty());
+    assert!(run.rows("counters", "span").is_empty());
     let [unmatched] = &found.unmatched[..] else {
         panic!("{found:?}")
     };
@@ -165,7 +169,7 @@ fn template_arguments_tell_kernels_of_one_name_apart() {
             })
             .collect();
         (
-            run.rows("counters", &["span", "value"]).join(", "),
+            run.rows("counters", "span value").join(", "),
             reasons.join("\n"),
         )
     };
@@ -222,7 +226,7 @@ fn launches_count_in_their_own_order_where_streams_overtake_each_other() {
     (kernels[0].correlation, kernels[1].correlation) = (Some(21), Some(20));
     let (found, run) = joined_to(&both, None, kernels).unwrap();
     assert_eq!(found.kernels, 2);
-    assert_eq!(run.rows("counters", &["span", "value"]), ["13 0", "11 1"]);
+    assert_eq!(run.rows("counters", "span value"), ["13 0", "11 1"]);
 }
 
 #[test]
@@ -233,7 +237,7 @@ fn devices_are_told_apart_where_both_sides_have_several() {
     // Profiled on the second device first.
     let on_two = csv(&[(0, 9, "add", 4, 1), (1, 9, "add", 4, 0)]);
     let (_, run) = joined_to(&on_two, None, kernels.clone()).unwrap();
-    assert_eq!(run.rows("counters", &["span", "value"]), ["11 1", "13 0"]);
+    assert_eq!(run.rows("counters", "span value"), ["11 1", "13 0"]);
     // The same devices under other numbers: one is one.
     kernels[0].device = Some(1);
     let (found, _) = joined_to(
@@ -279,7 +283,7 @@ fn operations_follow_the_formulas() {
         names.join(",")
     );
     let (_, run) = joined(&csv).unwrap();
-    let rows = run.rows("counters", &["name", "value", "unit"]);
+    let rows = run.rows("counters", "name value unit");
     let sums: Vec<&String> = rows.iter().filter(|row| !row.contains("__")).collect();
     assert_eq!(
         sums,
@@ -298,7 +302,7 @@ fn one_name_for_two_metrics_is_said() {
                \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"Memory Throughput\",\"%\",\"80.5\"\n\
                \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"Memory Throughput\",\"Gbyte/s\",\"1,200.00\"\n";
     let (_, run) = joined(csv).unwrap();
-    assert_eq!(run.rows("counters", &["value", "unit"]), ["80.5 %"]);
+    assert_eq!(run.rows("counters", "value unit"), ["80.5 %"]);
     assert_eq!(run.notes.left_out["second metric of the same name"], 1);
 }
 
@@ -335,7 +339,7 @@ fn bad_files_are_refused_with_the_reason() {
 
 #[test]
 fn heads_are_recognised() {
-    let recognises = |bytes| NcuCsv.recognises(&Head::new(bytes));
+    let recognises = |bytes| recognises(&IMPORTER, bytes);
     assert!(recognises(WIDE.as_bytes()));
     assert!(!recognises(b"{\"traceEvents\": []}"));
 }

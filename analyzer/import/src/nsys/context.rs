@@ -12,8 +12,9 @@ use super::threads::Threads;
 use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::Launches;
 use crate::cuda::streams::{Stream, Streams};
+use crate::doubtful::Memory;
 use crate::signatures::{Lists, Signatures};
-use crate::{Error, Notes, Options};
+use crate::{Error, Import, Notes, Options};
 
 pub struct Context<'a> {
     path: &'a Path,
@@ -37,23 +38,17 @@ pub struct Context<'a> {
     pub kernel_processes: BTreeSet<u32>,
     /// Devices by process and context, as stated by device work.
     pub devices: HashMap<(u32, i64), u32>,
+    pub memory: Memory,
     last_id: u64,
 }
 
 impl<'a> Context<'a> {
-    pub fn new(
-        path: &'a Path,
-        into: &'a mut RunWriter,
-        notes: &'a mut Notes,
-        progress: &'a mut dyn FnMut(u64),
-        bytes: u64,
-        rows: u64,
-    ) -> Self {
+    pub fn new(import: &'a mut Import<'_>, bytes: u64, rows: u64) -> Self {
         Self {
-            path,
-            into,
-            notes,
-            progress,
+            path: import.path,
+            into: import.into,
+            notes: import.notes,
+            progress: import.progress,
             bytes,
             rows,
             visited: 0,
@@ -69,6 +64,7 @@ impl<'a> Context<'a> {
             signatures: Signatures::default(),
             kernel_processes: BTreeSet::new(),
             devices: HashMap::new(),
+            memory: Memory::new(import.options),
             last_id: 0,
         }
     }
@@ -211,11 +207,11 @@ impl<'a> Context<'a> {
         }
         let kept: u64 = self.notes.kept.values().sum();
         if let (0, Some(damage)) = (kept, self.damage.first()) {
-            return Err(Error::Damaged {
-                path: self.path.to_owned(),
-                place: "all tables".to_owned(),
-                problem: format!("no row could be read: {damage}; export the report again"),
-            });
+            return Err(Error::damaged(
+                self.path,
+                "all tables",
+                format!("no row could be read: {damage}; export the report again"),
+            ));
         }
         if let (false, Some(damage)) = (options.partial, self.damage.first()) {
             return Err(damaged(self.path, damage));
@@ -230,11 +226,9 @@ impl<'a> Context<'a> {
 }
 
 pub fn damaged(path: &Path, damage: &str) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: "its tables".to_owned(),
-        problem: format!(
-            "{damage}; export the report again, or keep what can be read with --partial"
-        ),
-    }
+    Error::damaged(
+        path,
+        "its tables",
+        format!("{damage}; export the report again, or keep what can be read with --partial"),
+    )
 }

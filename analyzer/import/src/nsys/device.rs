@@ -52,17 +52,28 @@ pub fn read(
             return left_out(record, doubtful::FAR, context);
         }
         let place = Place::from_row(record, is_work, context);
-        match tables[number].kind {
-            Kind::Event => device.event(record, &place, context),
-            Kind::Memory => device.memory(record, &place, context),
-            Kind::Sync => device.timed(record, Device::sync, &place, context),
-            Kind::Memset => device.timed(record, Device::memset, &place, context),
-            Kind::Memcpy => device.timed(record, Device::memcpy, &place, context),
+        let write: Write = match tables[number].kind {
+            Kind::Event => return device.event(record, &place, context),
+            Kind::Memory => return device.memory(record, &place, context),
+            Kind::Sync => Device::sync,
+            Kind::Memset => Device::memset,
+            Kind::Memcpy => Device::memcpy,
             _ => {
                 context.kernel_processes.extend(place.process);
-                device.timed(record, Device::kernel, &place, context)
+                Device::kernel
             }
-        }
+        };
+        let interval = match record.interval(context.origin_ns, context.notes) {
+            Ok((start_ns, dur_ns)) => Interval { start_ns, dur_ns },
+            Err(reason) => return left_out(record, reason, context),
+        };
+        device.join(interval.start_ns, context)?;
+        let work = Timed {
+            record,
+            interval,
+            place,
+        };
+        write(&mut device, &work, context)
     })?;
     context.damaged(damage);
     device.join(i64::MAX, context)?;
@@ -97,12 +108,26 @@ pub struct Place {
     pub launch: Option<Launch>,
 }
 
+#[derive(Clone, Copy)]
 pub struct Interval {
     pub start_ns: i64,
     pub dur_ns: i64,
 }
 
-type Write = fn(&mut Device, Row<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
+impl Interval {
+    fn end_ns(self) -> i64 {
+        self.start_ns + self.dur_ns
+    }
+}
+
+/// A row of device work that has times.
+pub struct Timed<'r> {
+    pub record: Row<'r>,
+    pub interval: Interval,
+    pub place: Place,
+}
+
+type Write = fn(&mut Device, &Timed<'_>, &mut Context<'_>) -> Result<(), Error>;
 
 impl Place {
     /// The device stated by work is taken as that of its context.
@@ -195,21 +220,6 @@ impl Device {
             .copied()
     }
 
-    fn timed(
-        &mut self,
-        record: Row<'_>,
-        write: Write,
-        place: &Place,
-        context: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        let interval = match record.interval(context.origin_ns, context.notes) {
-            Ok((start_ns, dur_ns)) => Interval { start_ns, dur_ns },
-            Err(reason) => return left_out(record, reason, context),
-        };
-        self.join(interval.start_ns, context)?;
-        write(self, record, &interval, place, context)
-    }
-
     fn join(&mut self, now_ns: i64, context: &mut Context<'_>) -> Result<(), Error> {
         for (work, wait) in self.waits.until(now_ns) {
             context.edge(work, wait, "joins")?;
@@ -220,10 +230,12 @@ impl Device {
     pub fn launched(
         &mut self,
         id: u64,
-        interval: &Interval,
-        place: &Place,
+        work: &Timed<'_>,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
+        let Timed {
+            interval, place, ..
+        } = work;
         context.reach(interval.start_ns, interval.dur_ns);
         let Some(launch) = place.launch else {
             context.notes.warn(
@@ -238,15 +250,18 @@ impl Device {
                 device: place.device,
                 stream: place.stream,
                 launched_ns: launch.start_ns,
-                end_ns: interval.start_ns + interval.dur_ns,
+                end_ns: interval.end_ns(),
             };
             self.waits.work(work, interval.start_ns);
         }
         context.edge(launch.call, id, "launches")
     }
 
-    pub fn waited(&mut self, id: u64, interval: &Interval, place: &Place, whole_device: bool) {
-        let stream = if whole_device { None } else { place.stream };
+    pub fn waited(&mut self, id: u64, work: &Timed<'_>, whole_device: bool) {
+        let Timed {
+            interval, place, ..
+        } = work;
+        let stream = place.stream.filter(|_| !whole_device);
         if let (Some(process), true) = (place.process, whole_device || stream.is_some()) {
             self.waits.wait(Wait {
                 id,
@@ -254,7 +269,7 @@ impl Device {
                 device: place.device,
                 stream,
                 start_ns: interval.start_ns,
-                end_ns: interval.start_ns + interval.dur_ns,
+                end_ns: interval.end_ns(),
             });
         }
     }

@@ -3,7 +3,7 @@
 use trueno_format::schema::{AllocationRow, DeviceEventRow, KernelRow, SyncRow, TransferRow};
 
 use super::context::Context;
-use super::device::{Device, Interval, Place};
+use super::device::{Device, Place, Timed};
 use super::host::left_out;
 use super::row::Row;
 use crate::Error;
@@ -18,15 +18,9 @@ fn is_migration(kind: i64) -> bool {
 }
 
 impl Device {
-    pub fn kernel(
-        &mut self,
-        record: Row<'_>,
-        interval: &Interval,
-        place: &Place,
-        context: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        let name = record.int(7, context.notes);
-        let mut number = |column| record.u32(column, context.notes);
+    pub fn kernel(&mut self, work: &Timed<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        let name = work.record.int(7, context.notes);
+        let mut number = |column| work.record.u32(column, context.notes);
         let shape = [8, 9, 10, 11, 12, 13, 14, 15, 16].map(&mut number);
         let [
             grid_x,
@@ -39,9 +33,12 @@ impl Device {
             smem_static,
             smem_dynamic,
         ] = shape;
-        let graph_node = record.unsigned(17, context.notes).filter(|node| *node != 0);
+        let graph_node = work
+            .record
+            .unsigned(17, context.notes)
+            .filter(|node| *node != 0);
         let overlong = self.lasts_over();
-        let valid = interval.dur_ns >= 0 && overlong.is_none();
+        let valid = work.interval.dur_ns >= 0 && overlong.is_none();
         let reason = match overlong {
             Some(over) => Some(context.text(&lasts_over(over))),
             None => (!valid).then(|| context.text("end before start")),
@@ -49,15 +46,15 @@ impl Device {
         let id = context.id();
         let row = KernelRow {
             id,
-            brick: place.brick(),
+            brick: work.place.brick(),
             name: context.name(name, "kernel"),
             backend: Some(context.text("cuda")),
-            thread: place.thread(),
-            device: place.device,
-            stream: place.stream,
-            correlation: place.correlation,
-            start_ns: interval.start_ns,
-            dur_ns: interval.dur_ns,
+            thread: work.place.thread(),
+            device: work.place.device,
+            stream: work.place.stream,
+            correlation: work.place.correlation,
+            start_ns: work.interval.start_ns,
+            dur_ns: work.interval.dur_ns,
             timing: context.text("device"),
             grid_x,
             grid_y,
@@ -83,17 +80,11 @@ impl Device {
                 .warn("some kernels end before they start: kept as not valid");
             return Ok(());
         }
-        self.launched(id, interval, place, context)
+        self.launched(id, work, context)
     }
 
-    pub fn memcpy(
-        &mut self,
-        record: Row<'_>,
-        interval: &Interval,
-        place: &Place,
-        context: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        let kind = record.int(8, context.notes);
+    pub fn memcpy(&mut self, work: &Timed<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        let kind = work.record.int(8, context.notes);
         let direction = self
             .directions
             .value(kind, Direction::from_words, Direction::from_cupti);
@@ -102,30 +93,23 @@ impl Device {
                 .notes
                 .warn("copies of an unknown kind have the direction unknown");
         }
-        let mut kinds = [9, 10].map(|column| self.memory_kind(record.int(column, context.notes)));
+        let mut kinds =
+            [9, 10].map(|column| self.memory_kind(work.record.int(column, context.notes)));
         if kind.is_some_and(is_migration) {
             kinds = [Some(MemoryKind::Managed); 2];
         }
         self.transfer(
-            record,
-            interval,
-            place,
+            work,
             direction.unwrap_or(Direction::Unknown),
             kinds,
             context,
         )
     }
 
-    pub fn memset(
-        &mut self,
-        record: Row<'_>,
-        interval: &Interval,
-        place: &Place,
-        context: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        let kind = record.int(8, context.notes);
+    pub fn memset(&mut self, work: &Timed<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        let kind = work.record.int(8, context.notes);
         let kinds = [None, self.memory_kind(kind)];
-        self.transfer(record, interval, place, Direction::Fill, kinds, context)
+        self.transfer(work, Direction::Fill, kinds, context)
     }
 
     fn memory_kind(&self, number: Option<i64>) -> Option<MemoryKind> {
@@ -135,59 +119,51 @@ impl Device {
 
     fn transfer(
         &mut self,
-        record: Row<'_>,
-        interval: &Interval,
-        place: &Place,
+        work: &Timed<'_>,
         direction: Direction,
         kinds: [Option<MemoryKind>; 2],
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
-        let bytes = record.unsigned(7, context.notes);
-        if interval.dur_ns < 0 {
-            return left_out(record, "end before start", context);
+        let bytes = work.record.unsigned(7, context.notes);
+        if work.interval.dur_ns < 0 {
+            return left_out(work.record, "end before start", context);
         }
         let [src_kind, dst_kind] = kinds.map(|kind| kind.map(|kind| context.text(kind.name())));
         let id = context.id();
         let row = TransferRow {
             id,
-            brick: place.brick(),
+            brick: work.place.brick(),
             direction: context.text(direction.name()),
             bytes,
             src_kind,
             dst_kind,
-            is_async: place.is_async(),
-            thread: place.thread(),
-            device: place.device,
-            stream: place.stream,
-            start_ns: interval.start_ns,
-            dur_ns: interval.dur_ns,
+            is_async: work.place.is_async(),
+            thread: work.place.thread(),
+            device: work.place.device,
+            stream: work.place.stream,
+            start_ns: work.interval.start_ns,
+            dur_ns: work.interval.dur_ns,
             timing: context.text("device"),
-            correlation: place.correlation,
+            correlation: work.place.correlation,
         };
         context.add(&row)?;
-        if place.launch.is_none() && kinds == [Some(MemoryKind::Managed); 2] {
+        if work.place.launch.is_none() && kinds == [Some(MemoryKind::Managed); 2] {
             // The driver moves pages of managed memory when they are touched: no call launches that.
-            context.reach(interval.start_ns, interval.dur_ns);
+            context.reach(work.interval.start_ns, work.interval.dur_ns);
             return Ok(());
         }
-        self.launched(id, interval, place, context)
+        self.launched(id, work, context)
     }
 
-    pub fn sync(
-        &mut self,
-        record: Row<'_>,
-        interval: &Interval,
-        place: &Place,
-        context: &mut Context<'_>,
-    ) -> Result<(), Error> {
-        if interval.dur_ns < 0 {
-            return left_out(record, "end before start", context);
+    pub fn sync(&mut self, work: &Timed<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+        if work.interval.dur_ns < 0 {
+            return left_out(work.record, "end before start", context);
         }
-        let number = record.int(7, context.notes);
+        let number = work.record.int(7, context.notes);
         let stated = self
             .sync_kinds
             .value(number, SyncKind::from_words, SyncKind::from_cupti);
-        let kind = place.launch.and_then(|launch| launch.kind.wait());
+        let kind = work.place.launch.and_then(|launch| launch.kind.wait());
         let kind = kind.or(stated);
         if kind.is_some() && stated.is_some() && kind != stated {
             context.notes.warn(
@@ -199,7 +175,8 @@ impl Device {
                 .notes
                 .warn("waits of an unknown kind have the kind unknown");
         }
-        let event = record
+        let event = work
+            .record
             .unsigned(8, context.notes)
             .filter(|_| kind.is_some_and(SyncKind::is_for_event));
         // A stream that waits for an event does not hold up the host.
@@ -208,24 +185,24 @@ impl Device {
         let row = SyncRow {
             id,
             kind: context.text(kind.map_or("unknown", SyncKind::name)),
-            thread: place.thread().filter(|_| holds_up_host),
-            device: place.device,
-            stream: place.stream,
+            thread: work.place.thread().filter(|_| holds_up_host),
+            device: work.place.device,
+            stream: work.place.stream,
             event,
-            start_ns: interval.start_ns,
-            dur_ns: interval.dur_ns,
-            correlation: place.correlation,
+            start_ns: work.interval.start_ns,
+            dur_ns: work.interval.dur_ns,
+            correlation: work.place.correlation,
             ..SyncRow::default()
         };
-        context.reach(interval.start_ns, interval.dur_ns);
+        context.reach(work.interval.start_ns, work.interval.dur_ns);
         context.add(&row)?;
         if let Some(event) = event {
-            let sync_id = record.unsigned(9, context.notes);
-            let event = cuda_event(place, event, sync_id);
+            let sync_id = work.record.unsigned(9, context.notes);
+            let event = cuda_event(&work.place, event, sync_id);
             event.waited(id, &mut self.event_waits)?;
         }
         if let Some(kind @ (SyncKind::Stream | SyncKind::Device)) = kind {
-            self.waited(id, interval, place, kind == SyncKind::Device);
+            self.waited(id, work, kind == SyncKind::Device);
         }
         Ok(())
     }
@@ -280,6 +257,9 @@ impl Device {
         let kind = self.memory_kind(record.int(8, context.notes));
         let is_of_host = kind.is_some_and(MemoryKind::is_of_host);
         let device = place.device.filter(|_| !is_of_host);
+        if !context.memory.holds(device, sign * bytes, context.notes) {
+            return Ok(());
+        }
         let tag = match record.text(11) {
             Some(name) if !name.is_empty() => Some(context.text(name)),
             _ => kind.map(|kind| context.text(kind.name())),

@@ -16,55 +16,35 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::fs;
 use std::io::BufReader;
 use std::path::Path;
 
 use rusqlite::types::Value as Cell;
 use rusqlite::{Connection, Statement, params_from_iter};
 use serde_json::Value;
-use trueno_format::run_writer::RunWriter;
 
-use super::NsysSqlite;
-use crate::importer::{Head, Importer};
-use crate::source::Source;
-use crate::{Error, Notes, Options};
+use super::Unpacked;
+use crate::importer::{Head, Import, Importer};
+use crate::{Error, Notes};
 
 /// Nsight Systems exports to JSON, one object per line.
-pub struct NsysJsonLines;
+pub const IMPORTER: Importer = Importer {
+    name: "nsys-jsonlines",
+    description: "Nsight Systems, exported to JSON lines",
+    recognises,
+    read,
+};
 
-impl Importer for NsysJsonLines {
-    fn name(&self) -> &'static str {
-        "nsys-jsonlines"
-    }
+fn recognises(head: &Head<'_>) -> bool {
+    let is_texts = head.behind(&["{", "\"data\"", ":", "[", "\"[Unknown]\""]);
+    is_texts.is_some() || head.text().lines().any(is_record)
+}
 
-    fn description(&self) -> &'static str {
-        "Nsight Systems, exported to JSON lines"
-    }
-
-    fn recognises(&self, head: &Head<'_>) -> bool {
-        let is_texts = head.behind(&["{", "\"data\"", ":", "[", "\"[Unknown]\""]);
-        is_texts.is_some() || head.text().lines().any(is_record)
-    }
-
-    fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
-        let database = into.path().join("import.sqlite");
-        let result = convert(path, &database, options, into, notes, progress).and_then(|()| {
-            let read = NsysSqlite.import(&database, options, into, notes, &mut |_| {});
-            read.map_err(|error| error.of_file(path))
-        });
-        let removed = fs::remove_file(&database);
-        let wall_ns = result?;
-        removed.map_err(|error| Error::io(&database, "remove it", error))?;
-        Ok(wall_ns)
-    }
+fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
+    let database = Unpacked(import.into.path().join("import.sqlite"));
+    convert(&database, &mut import)?;
+    let done = super::IMPORTER.import(import.of(&database));
+    done.map_err(|error| error.of_file(import.path))
 }
 
 fn is_record(line: &str) -> bool {
@@ -80,38 +60,29 @@ fn is_record(line: &str) -> bool {
     is_text.is_some() || event.is_some()
 }
 
-fn convert(
-    path: &Path,
-    database: &Path,
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<(), Error> {
+fn convert(database: &Path, import: &mut Import<'_>) -> Result<(), Error> {
     let connection = Connection::open(database).map_err(|error| failed(database, error))?;
     let mut tables = Tables::create(&connection, database)?;
-    let mut source = Source::open(path, options, progress)?;
+    let mut source = import.open()?;
     let lines = serde_json::Deserializer::from_reader(BufReader::new(&mut source));
     for (number, line) in lines.into_iter::<Value>().enumerate() {
         match line {
-            Ok(line) => record(&line, &mut tables, notes)?,
-            Err(error) if options.partial && number > 0 => {
-                let place = format!("line {}", error.line());
-                notes.cut_short(into, format!("was imported up to {place} only: {error}"));
+            Ok(line) => record(&line, &mut tables, import.notes)?,
+            Err(error) if import.options.partial && number > 0 => {
+                let text = format!("was imported up to line {} only: {error}", error.line());
+                import.problem(text);
                 break;
             }
             Err(error) => {
-                return Err(Error::Damaged {
-                    path: path.to_owned(),
-                    place: format!("line {}", error.line()),
-                    problem: format!(
-                        "expected an object of `nsys export --type jsonlines`: {error}; --partial keeps what comes before"
-                    ),
-                });
+                let problem = format!(
+                    "expected an object of `nsys export --type jsonlines`: {error}; --partial keeps what comes before"
+                );
+                let place = format!("line {}", error.line());
+                return Err(Error::damaged(import.path, place, problem));
             }
         }
     }
-    source.end(notes);
+    source.end(import.notes);
     tables.end()
 }
 

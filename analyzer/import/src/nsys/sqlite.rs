@@ -124,11 +124,11 @@ impl Database {
     }
 
     fn error(&self, place: &str, error: &rusqlite::Error) -> Error {
-        Error::Damaged {
-            path: self.path.clone(),
-            place: place.to_owned(),
-            problem: format!("sqlite cannot read it: {error}; export the report again"),
-        }
+        Error::damaged(
+            &self.path,
+            place.to_owned(),
+            format!("sqlite cannot read it: {error}; export the report again"),
+        )
     }
 }
 

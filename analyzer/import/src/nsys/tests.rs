@@ -16,24 +16,11 @@ fn every_table_becomes_rows_on_one_timeline() {
     let run = Export::new(FULL).import().unwrap();
     assert_eq!(run.wall_ns, Some(900));
     assert_eq!(
-        run.rows(
-            "bricks",
-            &["id", "parent", "name", "start_ns", "dur_ns", "thread"]
-        ),
+        run.rows("bricks", "id parent name start_ns dur_ns thread"),
         ["1 - step 0 900 0", "2 1 layer 10 490 0"]
     );
     assert_eq!(
-        run.rows(
-            "calls",
-            &[
-                "name",
-                "brick",
-                "start_ns",
-                "dur_ns",
-                "correlation",
-                "status"
-            ]
-        ),
+        run.rows("calls", "name brick start_ns dur_ns correlation status"),
         [
             "cudaLaunchKernel 2 20 30 7 0",
             "cuLaunchKernel 2 25 20 7 0",
@@ -45,49 +32,21 @@ fn every_table_becomes_rows_on_one_timeline() {
     assert_eq!(
         run.rows(
             "kernels",
-            &[
-                "name",
-                "brick",
-                "thread",
-                "device",
-                "stream",
-                "correlation",
-                "start_ns",
-                "dur_ns"
-            ]
+            "name brick thread device stream correlation start_ns dur_ns"
         ),
         ["void saxpy<float>(float *) 2 0 0 13 7 200 100"]
     );
     assert_eq!(
         run.rows(
             "kernels",
-            &[
-                "timing",
-                "grid_x",
-                "grid_y",
-                "block_x",
-                "registers",
-                "smem_static",
-                "smem_dynamic",
-                "graph_node",
-                "valid"
-            ]
+            "timing grid_x grid_y block_x registers smem_static smem_dynamic graph_node valid"
         ),
         ["device 4 2 128 32 64 1024 - true"]
     );
     assert_eq!(
         run.rows(
             "transfers",
-            &[
-                "direction",
-                "bytes",
-                "src_kind",
-                "dst_kind",
-                "is_async",
-                "start_ns",
-                "dur_ns",
-                "brick"
-            ]
+            "direction bytes src_kind dst_kind is_async start_ns dur_ns brick"
         ),
         [
             "h2d 4096 pinned device true 300 100 2",
@@ -96,25 +55,25 @@ fn every_table_becomes_rows_on_one_timeline() {
     );
     // The export says 2 (a stream waits); the call knows better.
     assert_eq!(
-        run.rows("syncs", &["kind", "thread", "stream", "start_ns", "dur_ns"]),
+        run.rows("syncs", "kind thread stream start_ns dur_ns"),
         ["stream 0 13 105 300"]
     );
     assert_eq!(
-        run.rows("device_events", &["event", "stream", "time_ns"]),
+        run.rows("device_events", "event stream time_ns"),
         ["3 13 410"]
     );
     let launch = ["3 9 launches", "5 10 launches", "10 8 joins"];
-    let edges = run.rows("edges", &["from", "to", "kind"]);
+    let edges = run.rows("edges", "from to kind");
     assert!(
         launch.iter().all(|edge| edges.iter().any(|e| e == edge)),
         "{edges:?}"
     );
-    assert_eq!(run.rows("threads", &["name", "os_id"]), ["main 5"]);
+    assert_eq!(run.rows("threads", "name os_id"), ["main 5"]);
     assert_eq!(run.run.clock.origin_realtime_ns, 1_000_100);
     assert_eq!(run.run.program.pid, Some(5));
     assert_eq!(run.run.values["nsys.schema_version"], "3.13.2");
-    let columns = ["kind", "name", "thread", "brick", "time_ns", "dur_ns"];
-    assert_eq!(run.rows("annotations", &columns), ["instant mark 0 2 20 -"]);
+    let columns = "kind name thread brick time_ns dur_ns";
+    assert_eq!(run.rows("annotations", columns), ["instant mark 0 2 20 -"]);
     assert_eq!(run.notes.left_out["NVTX: a range that was never ended"], 1);
     assert_eq!(
         run.notes.left_out["table SCHED_EVENTS: has no place in a run"],
@@ -127,8 +86,8 @@ fn the_same_export_gives_the_same_rows() {
     let all = |_| {
         let run = Export::new(FULL).import().unwrap();
         (
-            run.rows("calls", &["id", "name"]),
-            run.rows("kernels", &["id"]),
+            run.rows("calls", "id name"),
+            run.rows("kernels", "id"),
             run.notes,
         )
     };
@@ -146,15 +105,7 @@ fn missing_tables_and_columns_are_null_and_said() {
     assert_eq!(
         run.rows(
             "kernels",
-            &[
-                "name",
-                "device",
-                "stream",
-                "correlation",
-                "grid_x",
-                "start_ns",
-                "dur_ns"
-            ]
+            "name device stream correlation grid_x start_ns dur_ns"
         ),
         ["kernel 1 - - - - 0 3"]
     );
@@ -186,15 +137,7 @@ fn rows_that_make_no_sense_are_left_out_or_not_valid_and_counted() {
     .unwrap();
     let rows = run.rows(
         "kernels",
-        &[
-            "name",
-            "device",
-            "grid_x",
-            "registers",
-            "dur_ns",
-            "valid",
-            "reason",
-        ],
+        "name device grid_x registers dur_ns valid reason",
     );
     assert_eq!(
         rows,
@@ -220,7 +163,7 @@ fn rows_that_make_no_sense_are_left_out_or_not_valid_and_counted() {
         assert_eq!(run.notes.left_out.get(&reason), Some(&count), "{reason}");
     }
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes"]),
+        run.rows("transfers", "direction bytes"),
         ["h2d -", "unknown 5"]
     );
 }
@@ -235,15 +178,15 @@ fn migrations_of_managed_memory_have_no_launch_and_need_none() {
         .import()
         .unwrap()
     };
-    let columns = ["direction", "bytes", "src_kind", "dst_kind"];
+    let columns = "direction bytes src_kind dst_kind";
     let migration = copies(11);
     assert_eq!(
-        migration.rows("transfers", &columns),
+        migration.rows("transfers", columns),
         ["h2d 65536 managed managed"]
     );
     assert!(!migration.warns("no launch in the file"));
     let copy = copies(1);
-    assert_eq!(copy.rows("transfers", &columns), ["h2d 65536 - -"]);
+    assert_eq!(copy.rows("transfers", columns), ["h2d 65536 - -"]);
     assert!(copy.warns("no launch in the file"));
 }
 
@@ -262,13 +205,13 @@ fn correlation_ids_are_of_a_process_and_ambiguous_ones_link_nothing() {
     .import()
     .unwrap();
     assert_eq!(
-        run.rows("kernels", &["thread", "stream", "correlation"]),
+        run.rows("kernels", "thread stream correlation"),
         ["0 7 7", "1 1000007 4294967303", "- 7 -"]
     );
-    assert_eq!(run.rows("edges", &["from", "to"]), ["1 5", "2 6"]);
+    assert_eq!(run.rows("edges", "from to"), ["1 5", "2 6"]);
     assert!(run.warns("streams of different processes"));
     assert_eq!(
-        run.rows("threads", &["name", "os_id"]),
+        run.rows("threads", "name os_id"),
         ["process 5 5", "process 6 6"]
     );
 }
@@ -323,7 +266,7 @@ fn a_database_in_use_is_read_and_what_is_beside_it_is_said() {
         .unwrap();
     std::fs::write(export.path().with_file_name("export.sqlite-wal"), b"newer").unwrap();
     let run = export.import().unwrap();
-    assert_eq!(run.rows("kernels", &["start_ns"]), ["200"]);
+    assert_eq!(run.rows("kernels", "start_ns"), ["200"]);
     assert!(run.warns("-wal"));
 }
 
@@ -338,7 +281,7 @@ INSERT INTO DIAGNOSTIC_EVENT VALUES (100, 2, 'No CUDA events collected.', 100663
     ))
     .import()
     .unwrap();
-    let messages = run.rows("diagnostics", &["severity", "text"]);
+    let messages = run.rows("diagnostics", "severity text");
     for message in [
         "info process 6: No CUDA events collected.",
         "warning Not all events were collected.",

@@ -1,17 +1,8 @@
-use rusqlite::Connection;
-
-use super::Nvprof;
-use crate::Importer;
-use crate::importer::Head;
-use crate::read_back::imported;
+use crate::read_back::of_sql;
 
 #[test]
 fn a_database_of_nvprof_has_kernels_copies_calls_and_ranges() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.nvvp");
-    let connection = Connection::open(&file).unwrap();
-    connection
-        .execute_batch(
+    let run = of_sql(
             "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, value TEXT);
              CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, registersPerThread INT, start INT, end INT, deviceId INT, streamId INT, gridX INT, gridY INT, gridZ INT, blockX INT, blockY INT, blockZ INT, staticSharedMemory INT, dynamicSharedMemory INT, correlationId INT, name INT);
              CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (_id_ INTEGER PRIMARY KEY AUTOINCREMENT, copyKind INT, srcKind INT, dstKind INT, bytes INT, start INT, end INT, deviceId INT, streamId INT, correlationId INT);
@@ -22,26 +13,19 @@ fn a_database_of_nvprof_has_kernels_copies_calls_and_ranges() {
              INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 1, 1, 3, 4096, 500, 800, 0, 7, 4);
              INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (1, 31, 400, 900, 7, -559038737, 4), (2, 211, 1000, 1500, 7, -559038737, 5), (3, 999, 1600, 1700, 7, -559038737, 6);
              INSERT INTO CUPTI_ACTIVITY_KIND_MARKER VALUES (1, 2, 300, 1, 2, x'07000000efbeadde00000000', 2, 0), (2, 4, 3100, 1, 2, x'07000000efbeadde00000000', 0, 0);",
-        )
-        .unwrap();
-    drop(connection);
-    let bytes = std::fs::read(&file).unwrap();
-    assert!(Nvprof.recognises(&Head::new(&bytes)));
-    let run = imported(&Nvprof, &file).unwrap();
-    let columns = [
-        "name", "device", "stream", "start_ns", "dur_ns", "grid_x", "block_x", "smem",
-    ];
+    );
+    let columns = "name device stream start_ns dur_ns grid_x block_x smem";
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", columns),
         ["gemm 0 7 1700 1000 8 128 48"]
     );
-    let columns = ["direction", "bytes", "src_kind", "is_async"];
-    assert_eq!(run.rows("transfers", &columns), ["h2d 4096 pageable false"]);
+    let columns = "direction bytes src_kind is_async";
+    assert_eq!(run.rows("transfers", columns), ["h2d 4096 pageable false"]);
     assert_eq!(
-        run.rows("calls", &["name"]),
+        run.rows("calls", "name"),
         ["cudaMemcpy", "cudaLaunchKernel", "cuda runtime call 999"]
     );
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["forward 2800"]);
-    assert_eq!(run.rows("threads", &["os_id"]), ["3735928559"]);
-    assert_eq!(run.rows("edges", &["kind"]), ["launches", "launches"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["forward 2800"]);
+    assert_eq!(run.rows("threads", "os_id"), ["3735928559"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches", "launches"]);
 }

@@ -1,17 +1,16 @@
 //! Spans of all documents, and their rows.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use serde_json::{Map, Value};
-use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::run_writer::Text;
 use trueno_format::schema::{AnnotationRow, AttributeRow, BrickRow, EdgeRow, ThreadRow};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::document::{self, Document, members_of};
 use crate::json_attributes::{MAX_TEXT_BYTES, attribute};
 use crate::lanes::Lanes;
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 /// Edge kinds that our own exporter states for links.
 const KINDS: [&str; 5] = ["depends_on", "launches", "joins", "wakes", "spawns"];
@@ -54,14 +53,14 @@ struct Placed {
 }
 
 impl Spans {
-    pub fn take(&mut self, document: Document, into: &mut RunWriter, notes: &mut Notes) {
+    pub fn take(&mut self, document: Document, import: &mut Import<'_>) {
         for resource in document.resource_spans {
             let process = self.process(members_of(resource.resource.attributes));
             for span in resource.scope_spans.into_iter().flat_map(|of| of.spans) {
-                notes.read("span");
-                match span_of(process, span, into, notes) {
+                import.notes.read("span");
+                match span_of(process, span, import) {
                     Ok(span) => self.spans.push(span),
-                    Err(reason) => notes.leave_out(reason),
+                    Err(reason) => import.notes.leave_out(reason),
                 }
             }
         }
@@ -76,25 +75,22 @@ impl Spans {
         })
     }
 
-    pub fn write(
-        mut self,
-        path: &Path,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<Option<i64>, Error> {
+    pub fn write(mut self, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
         // What lies in another comes after it; of equals the parent was begun first.
         self.spans
             .sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.end_ns)));
         let origin_ns = self.spans.first().map_or(0, |span| span.start_ns);
         let last_ns = self.spans.iter().map(|span| span.end_ns).max();
-        self.describe(path, origin_ns, into);
+        self.describe(origin_ns, import);
         let mut by_id: HashMap<u64, usize> = HashMap::new();
         for (at, span) in self.spans.iter().enumerate() {
             if by_id.insert(span.id, at).is_some() {
-                notes.warn("some spans share an id: references to it mean the last of them");
+                import
+                    .notes
+                    .warn("some spans share an id: references to it mean the last of them");
             }
         }
-        let placed = self.place(&by_id, origin_ns, into, notes)?;
+        let placed = self.place(&by_id, origin_ns, import)?;
         let ends_ns: Vec<i64> = self.spans.iter().map(|span| span.end_ns).collect();
         let texts = [
             "function",
@@ -104,7 +100,8 @@ impl Spans {
             "spawns",
             "depends_on",
         ];
-        let [function, task, host, instant, spawns, depends_on] = texts.map(|text| into.text(text));
+        let [function, task, host, instant, spawns, depends_on] =
+            texts.map(|text| import.text(text));
         for (at, span) in self.spans.iter_mut().enumerate() {
             let of = placed[at];
             let parent = span.parent.and_then(|id| by_id.get(&id).copied());
@@ -127,10 +124,10 @@ impl Spans {
                 line: span.line,
                 ..BrickRow::default()
             };
-            notes.add(into, &row)?;
+            import.add(&row)?;
             for attribute in &span.attributes {
                 let span = of.row;
-                notes.add(into, &AttributeRow { span, ..*attribute })?;
+                import.add(&AttributeRow { span, ..*attribute })?;
             }
             for event in &span.events {
                 let row = AnnotationRow {
@@ -140,7 +137,7 @@ impl Spans {
                     time_ns: event.time_ns.saturating_sub(origin_ns),
                     ..*event
                 };
-                notes.add(into, &row)?;
+                import.add(&row)?;
             }
         }
         for (at, span) in self.spans.iter().enumerate() {
@@ -155,13 +152,13 @@ impl Spans {
             for (from, kind) in elsewhere.into_iter().chain(links) {
                 let source = &self.spans[from];
                 if source.start_ns > span.start_ns || from == at {
-                    notes.skip("link from a span that began later");
+                    import.notes.skip("link from a span that began later");
                     continue;
                 }
                 let had_ended = source.end_ns <= span.start_ns;
                 let kind = kind.unwrap_or(if had_ended { depends_on } else { spawns });
                 let (from, to) = (placed[from].row, placed[at].row);
-                notes.add(into, &EdgeRow { from, to, kind })?;
+                import.add(&EdgeRow { from, to, kind })?;
             }
         }
         Ok(last_ns.map(|last_ns| last_ns - origin_ns))
@@ -171,8 +168,7 @@ impl Spans {
         &self,
         by_id: &HashMap<u64, usize>,
         origin_ns: i64,
-        into: &mut RunWriter,
-        notes: &mut Notes,
+        import: &mut Import<'_>,
     ) -> Result<Vec<Placed>, Error> {
         let mut lanes: HashMap<(u32, Option<u64>), Lanes> = HashMap::new();
         let mut threads: HashMap<(u32, Option<u64>, usize), u32> = HashMap::new();
@@ -195,7 +191,7 @@ impl Spans {
                 .or_insert(next);
             if thread == next {
                 rows.push(0);
-                self.begin_thread(thread, span, lane, origin_ns, into, notes)?;
+                self.begin_thread(thread, span, lane, origin_ns, import)?;
             }
             let count = &mut rows[thread as usize];
             *count += 1;
@@ -215,8 +211,7 @@ impl Spans {
         span: &Span,
         lane: usize,
         origin_ns: i64,
-        into: &mut RunWriter,
-        notes: &mut Notes,
+        import: &mut Import<'_>,
     ) -> Result<(), Error> {
         let process = &self.processes[span.process as usize];
         let service = process.text("service.name").unwrap_or("service");
@@ -226,17 +221,17 @@ impl Spans {
             None => format!("{service}, lane {}", lane + 1),
         };
         if span.thread.is_none() {
-            notes.warn(
+            import.notes.warn(
                 "spans name no thread (thread.id): their lanes are inferred, so that none overlap",
             );
         } else if lane > 0 {
-            notes.warn(
+            import.notes.warn(
                 "spans of one thread overlap without nesting: some are on additional lanes, which are inferred",
             );
         }
         let row = ThreadRow {
             thread,
-            name: Some(into.text(&name)),
+            name: Some(import.text(&name)),
             os_id: span.thread,
             start_ns: Some(span.start_ns - origin_ns),
             process: process
@@ -245,11 +240,12 @@ impl Spans {
                 .and_then(Value::as_u64),
             ..ThreadRow::default()
         };
-        notes.add(into, &row)
+        import.add(&row)
     }
 
-    fn describe(&self, path: &Path, origin_ns: i64, into: &mut RunWriter) {
-        let run = into.run();
+    fn describe(&self, origin_ns: i64, import: &mut Import<'_>) {
+        let path = import.path;
+        let run = import.into.run();
         run.clock.source = "imported: otlp".to_owned();
         run.clock.origin_realtime_ns = origin_ns;
         let file = || Some(path.file_name()?.to_string_lossy().into_owned());
@@ -293,8 +289,7 @@ fn id_of(trace: &str, span: &str) -> Option<u64> {
 fn span_of(
     process: u32,
     span: document::Span,
-    into: &mut RunWriter,
-    notes: &mut Notes,
+    import: &mut Import<'_>,
 ) -> Result<Span, &'static str> {
     let time = |number: &Option<document::Number>| {
         let ns = number.as_ref().and_then(document::Number::whole);
@@ -315,7 +310,7 @@ fn span_of(
     let file = file
         .as_ref()
         .and_then(Value::as_str)
-        .map(|file| into.text(file));
+        .map(|file| import.text(file));
     let line = first_of(["code.line.number", "code.lineno"]);
     let line = line.and_then(|line| u32::try_from(line.as_u64()?).ok());
     let thread = members.get("thread.id");
@@ -329,20 +324,21 @@ fn span_of(
         }
     }
     let attributes = members.into_iter();
-    let attributes = attributes.filter_map(|(key, value)| attribute(0, &key, &value, into, notes));
+    let attributes =
+        attributes.filter_map(|(key, value)| attribute(0, &key, &value, import.into, import.notes));
     let attributes = attributes.collect();
     let events = span.events.into_iter().filter_map(|event| {
         let Some(time_ns) = time(&event.time_unix_nano) else {
-            notes.leave_out("event without a time");
+            import.notes.leave_out("event without a time");
             return None;
         };
         let members = members_of(event.attributes);
         let arguments = (!members.is_empty()).then(|| Value::Object(members).to_string());
         let arguments = arguments.filter(|text| text.len() <= MAX_TEXT_BYTES);
         Some(AnnotationRow {
-            name: into.text(&event.name),
+            name: import.text(&event.name),
             time_ns,
-            arguments: arguments.map(|text| into.text(&text)),
+            arguments: arguments.map(|text| import.text(&text)),
             ..AnnotationRow::default()
         })
     });
@@ -352,7 +348,7 @@ fn span_of(
         let kind = kind.as_ref().and_then(Value::as_str);
         let kind = kind
             .filter(|kind| KINDS.contains(kind))
-            .map(|kind| into.text(kind));
+            .map(|kind| import.text(kind));
         Some((id_of(&link.trace_id, &link.span_id)?, kind))
     });
     let links = links.collect();
@@ -361,7 +357,7 @@ fn span_of(
         thread,
         id,
         parent: id_of(&span.trace_id, &span.parent_span_id),
-        name: into.text(&span.name),
+        name: import.text(&span.name),
         start_ns,
         end_ns,
         file,

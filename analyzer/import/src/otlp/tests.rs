@@ -1,16 +1,11 @@
 //! Spans of several services, and what they are not.
 
-use std::fs;
-
-use super::Otlp;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial};
+use crate::{Error, Options};
 
 fn import(text: &str) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.json");
-    fs::write(&file, text).unwrap();
-    imported(&Otlp, &file)
+    of_bytes(&IMPORTER, text, &Options::default())
 }
 
 fn document(service: &str, spans: &[&str]) -> String {
@@ -32,7 +27,7 @@ fn span(id: &str, parent: &str, name: &str, (start, end): (u32, u32), more: &str
     )
 }
 
-const BRICKS: [&str; 5] = ["name", "kind", "thread", "start_ns", "dur_ns"];
+const BRICKS: &str = "name kind thread start_ns dur_ns";
 
 #[test]
 fn children_lie_in_their_parents_and_others_side_by_side() {
@@ -66,7 +61,7 @@ fn children_lie_in_their_parents_and_others_side_by_side() {
     let spans: Vec<&str> = spans.iter().map(String::as_str).collect();
     let run = import(&document("shop", &spans)).unwrap();
     assert_eq!(
-        run.rows("bricks", &BRICKS),
+        run.rows("bricks", BRICKS),
         [
             "request function 0 0 100",
             "child function 0 10 40",
@@ -75,15 +70,15 @@ fn children_lie_in_their_parents_and_others_side_by_side() {
             "next function 0 300 100",
         ]
     );
-    let ids = run.rows("bricks", &["id", "parent"]);
+    let ids = run.rows("bricks", "id parent");
     let id = |at: usize| ids[at].split(' ').next().unwrap();
     assert_eq!(ids[1], format!("{} {}", id(1), id(0)));
     assert_eq!(
-        run.rows("edges", &["from", "to", "kind"]),
+        run.rows("edges", "from to kind"),
         [2, 3].map(|at| format!("{} {} spawns", id(0), id(at)))
     );
     assert_eq!(
-        run.rows("threads", &["thread", "name", "process"]),
+        run.rows("threads", "thread name process"),
         ["0 shop, lane 1 70", "1 shop, lane 2 70"]
     );
     assert!(run.warns("their lanes are inferred"));
@@ -115,12 +110,12 @@ fn what_spans_say_is_kept_with_its_types() {
     let spans: Vec<&str> = spans.iter().map(String::as_str).collect();
     let run = import(&document("shop", &spans)).unwrap();
     assert_eq!(
-        run.rows("bricks", &["name", "file", "line", "thread"]),
+        run.rows("bricks", "name file line thread"),
         ["before - - 0", "request a.rs 12 1"]
     );
-    let columns = ["name", "integer", "number", "truth", "text"];
+    let columns = "name integer number truth text";
     assert_eq!(
-        run.rows("attributes", &columns),
+        run.rows("attributes", columns),
         [
             "huge - - - Infinity",
             "ids - - - [1,\"a\"]",
@@ -133,11 +128,11 @@ fn what_spans_say_is_kept_with_its_types() {
         ]
     );
     assert_eq!(
-        run.rows("annotations", &["name", "time_ns", "arguments"]),
+        run.rows("annotations", "name time_ns arguments"),
         ["retry 70 {\"count\":2}"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["joins", "depends_on"]);
-    assert_eq!(run.rows("threads", &["os_id"]), ["-", "9"]);
+    assert_eq!(run.rows("edges", "kind"), ["joins", "depends_on"]);
+    assert_eq!(run.rows("threads", "os_id"), ["-", "9"]);
 }
 
 #[test]
@@ -166,7 +161,7 @@ fn spans_of_a_thread_that_do_not_nest_stand_on_further_lanes() {
     let spans: Vec<&str> = spans.iter().map(String::as_str).collect();
     let run = import(&document("shop", &spans)).unwrap();
     assert_eq!(
-        run.rows("bricks", &BRICKS),
+        run.rows("bricks", BRICKS),
         [
             "poll one function 0 0 100",
             "inner function 0 10 40",
@@ -175,9 +170,9 @@ fn spans_of_a_thread_that_do_not_nest_stand_on_further_lanes() {
             "next function 0 300 100",
         ]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["spawns"]);
+    assert_eq!(run.rows("edges", "kind"), ["spawns"]);
     assert_eq!(
-        run.rows("threads", &["name", "os_id"]),
+        run.rows("threads", "name os_id"),
         ["shop 9", "shop, thread 9, lane 2 9"]
     );
     assert!(run.warns("overlap without nesting"));
@@ -201,10 +196,10 @@ fn services_are_processes_and_a_document_a_line() {
     );
     let run = import(&format!("{one}\n{two}\n")).unwrap();
     assert_eq!(
-        run.rows("threads", &["name"]),
+        run.rows("threads", "name"),
         ["shop, lane 1", "store, lane 1"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["spawns"]);
+    assert_eq!(run.rows("edges", "kind"), ["spawns"]);
     assert_eq!(run.run.label.as_deref(), Some("trace.json"));
 }
 
@@ -220,7 +215,7 @@ fn what_cannot_be_a_row_is_counted_and_damage_is_placed() {
     let spans: Vec<&str> = spans.iter().map(String::as_str).collect();
     let text = document("shop", &spans);
     let run = import(&text).unwrap();
-    assert_eq!(run.rows("bricks", &["name", "kind"]), ["good function"]);
+    assert_eq!(run.rows("bricks", "name kind"), ["good function"]);
     assert_eq!(run.notes.left_out.values().sum::<u64>(), 3);
     let damaged = |text: &str| import(text).map(drop).unwrap_err().to_string();
     let cut = damaged(&text[..text.len() - 9]);
@@ -231,15 +226,7 @@ fn what_cannot_be_a_row_is_counted_and_damage_is_placed() {
     // Whole documents before the damage can be kept.
     let two = format!("{text}\n{}", &text[..90]);
     assert!(damaged(&two).contains("document 2"));
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.json");
-    fs::write(&file, two).unwrap();
-    let options = Options {
-        partial: true,
-        ..Options::default()
-    };
-    let run =
-        read_back(|run, notes| Otlp.import(&file, &options, run, notes, &mut |_| ())).unwrap();
-    assert_eq!(run.rows("bricks", &["name"]), ["good"]);
+    let run = of_bytes(&IMPORTER, two, &partial()).unwrap();
+    assert_eq!(run.rows("bricks", "name"), ["good"]);
     assert!(run.warns("the 1 documents before were read"));
 }

@@ -1,17 +1,16 @@
 //! Rows of a file, line by line.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use serde_json::json;
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{AnnotationRow, SampleRow, TableId, ThreadRow};
+use trueno_format::schema::{AnnotationRow, SampleRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
 use super::frame::{self, FrameLine};
 use super::header::{Header, Kind};
 use super::{event, host_facts};
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 /// A clock beyond 31 years counts from 1970: clocks that count from boot do not get so far.
 const MIN_REALTIME_NS: i64 = 1_000_000_000_000_000_000;
@@ -65,44 +64,34 @@ impl Samples {
         }
     }
 
-    pub fn line(
-        &mut self,
-        line: &str,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<(), Error> {
+    pub fn line(&mut self, line: &str, import: &mut Import<'_>) -> Result<(), Error> {
         let line = line.trim_end();
         if let Some(header) = Header::parse(line) {
-            self.close(into, notes)?;
-            return self.begin(&header, into, notes);
+            self.close(import)?;
+            return self.begin(&header, import);
         }
         if line.is_empty() {
-            return self.close(into, notes);
+            return self.close(import);
         }
         if line.starts_with('#') {
-            host_facts::read(line, &mut into.run().host);
+            host_facts::read(line, &mut import.into.run().host);
         } else if let Some(frame) = frame::parse(line) {
-            self.function(&frame, false, into, notes);
-        } else if !self.source(line, into) {
-            notes.leave_out("line outside of a sample");
+            self.function(&frame, false, import);
+        } else if !self.source(line, import.into) {
+            import.notes.leave_out("line outside of a sample");
         }
         Ok(())
     }
 
-    fn begin(
-        &mut self,
-        header: &Header<'_>,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<(), Error> {
+    fn begin(&mut self, header: &Header<'_>, import: &mut Import<'_>) -> Result<(), Error> {
         let kind = header.kind();
-        notes.read(match kind {
+        import.notes.read(match kind {
             Kind::Sample => "sample",
             Kind::Tracepoint => "tracepoint",
             Kind::Bookkeeping => "record of perf",
         });
         if kind == Kind::Bookkeeping {
-            notes.skip("record of perf that is not a sample");
+            import.notes.skip("record of perf that is not a sample");
             return Ok(());
         }
         let time_ns = header
@@ -110,8 +99,10 @@ impl Samples {
             .saturating_sub(*self.origin_ns.get_or_insert(header.time_ns));
         let (first_ns, last_ns) = self.ends_ns.unwrap_or((time_ns, time_ns));
         self.ends_ns = Some((first_ns.min(time_ns), last_ns.max(time_ns)));
-        let thread = self.thread(header, time_ns, into);
-        let name = header.event.map(|printed| into.text(event::name(printed)));
+        let thread = self.thread(header, time_ns, import.into);
+        let name = header
+            .event
+            .map(|printed| import.text(event::name(printed)));
         if kind == Kind::Tracepoint {
             self.open = Open::Tracepoint { has_stack: false };
             let arguments = Some(header.text).filter(|text| !text.is_empty());
@@ -120,13 +111,15 @@ impl Samples {
                 name: name.unwrap_or(self.unknown),
                 thread: Some(thread),
                 time_ns,
-                arguments: arguments.map(|text| into.text(&json!({ "text": text }).to_string())),
+                arguments: arguments.map(|text| import.text(&json!({ "text": text }).to_string())),
                 ..AnnotationRow::default()
             };
-            return notes.add(into, &row);
+            return import.add(&row);
         }
         if name.is_none() {
-            notes.warn("samples do not name their event: print it with `perf script -F +event`");
+            import
+                .notes
+                .warn("samples do not name their event: print it with `perf script -F +event`");
         }
         self.open = Open::Sample(SampleRow {
             time_ns,
@@ -137,9 +130,9 @@ impl Samples {
             cpu: header.cpu,
         });
         match frame::parse(header.text) {
-            Some(frame) => self.function(&frame, true, into, notes),
+            Some(frame) => self.function(&frame, true, import),
             None if header.text.is_empty() => (),
-            None => notes.skip("text of a sample that is not a function"),
+            None => import.notes.skip("text of a sample that is not a function"),
         }
         Ok(())
     }
@@ -163,24 +156,18 @@ impl Samples {
         number
     }
 
-    fn function(
-        &mut self,
-        line: &FrameLine<'_>,
-        is_in_header: bool,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) {
+    fn function(&mut self, line: &FrameLine<'_>, is_in_header: bool, import: &mut Import<'_>) {
         match &mut self.open {
-            Open::Nothing => notes.leave_out("function outside of a sample"),
+            Open::Nothing => import.notes.leave_out("function outside of a sample"),
             Open::Tracepoint { has_stack: true } => (),
             Open::Tracepoint { has_stack } => {
                 *has_stack = true;
-                notes.skip("stack of a tracepoint");
+                import.notes.skip("stack of a tracepoint");
             }
             Open::Sample(_) => {
                 let frame = Frame {
-                    function: line.function.map(|name| into.text(name)),
-                    module: line.module.map(|module| into.text(module)),
+                    function: line.function.map(|name| import.text(name)),
+                    module: line.module.map(|module| import.text(module)),
                     // With it, each instruction of a function would be a row of its own.
                     address: line.function.is_none().then_some(line.address),
                     inlined: line.is_inlined.then_some(true),
@@ -220,7 +207,7 @@ impl Samples {
         true
     }
 
-    fn close(&mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+    fn close(&mut self, import: &mut Import<'_>) -> Result<(), Error> {
         let open = std::mem::replace(&mut self.open, Open::Nothing);
         let Open::Sample(mut row) = open else {
             return Ok(());
@@ -238,36 +225,25 @@ impl Samples {
                 }
             }
             caller = Some((place.printed_address, place.frame.module));
-            row.stack = Some(self.stacks.row(into, row.stack, place.frame)?);
+            row.stack = Some(self.stacks.row(import.into, row.stack, place.frame)?);
         }
-        notes.add(into, &row)
+        import.add(&row)
     }
 
-    pub fn finish(
-        mut self,
-        path: &Path,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<Option<i64>, Error> {
-        self.close(into, notes)?;
+    pub fn finish(mut self, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
+        self.close(import)?;
         let (Some(origin_ns), Some((first_ns, last_ns))) = (self.origin_ns, self.ends_ns) else {
-            return Err(Error::Format {
-                path: path.to_owned(),
-                problem:
-                    "expected samples of perf with thread and time, found none; write them with \
-                          `perf script -i perf.data > FILE`"
-                        .to_owned(),
-            });
+            return Err(import.refused(
+                "expected samples of perf with thread and time, found none; write them with \
+                          `perf script -i perf.data > FILE`",
+            ));
         };
-        let clock = &mut into.run().clock;
+        let clock = &mut import.into.run().clock;
         clock.source = "perf".to_owned();
         if origin_ns >= MIN_REALTIME_NS {
             clock.origin_realtime_ns = origin_ns;
         }
-        let stacks = into.rows(TableId::Stacks);
-        if stacks > 0 {
-            notes.kept.insert(TableId::Stacks.schema().name, stacks);
-        }
+        import.count_stacks();
         let known = |id: i64| u64::try_from(id).ok();
         for (thread, number) in self.threads.iter().zip(0..) {
             let row = ThreadRow {
@@ -278,10 +254,12 @@ impl Samples {
                 process: thread.pid.and_then(known),
                 ..ThreadRow::default()
             };
-            notes.add(into, &row)?;
+            import.add(&row)?;
         }
         if first_ns < 0 {
-            notes.warn("the first line is not the earliest: earlier samples have negative times");
+            import
+                .notes
+                .warn("the first line is not the earliest: earlier samples have negative times");
         }
         Ok(Some(last_ns.saturating_sub(first_ns)))
     }

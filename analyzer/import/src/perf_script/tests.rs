@@ -1,16 +1,13 @@
-use std::fs;
 use std::io::Write;
 
 use super::*;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 mod printed;
 
 fn read(text: impl AsRef<[u8]>) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("perf.txt");
-    fs::write(&path, text).unwrap();
-    imported(&PerfScript, &path)
+    of_bytes(&IMPORTER, text, &Options::default())
 }
 
 /// `perf record -F 997 -e cpu-clock --call-graph dwarf`, `perf script -F +pid,+cpu,+srcline`.
@@ -40,21 +37,21 @@ const SWITCHES: &str = "perf 11824 [000] 11151.259558: sched:sched_switch: prev_
     \n\
     migration/0    18/18    [000] 11151.259697: sched:sched_switch: \n";
 
-const FRAME: [&str; 6] = ["function", "module", "address", "file", "line", "inlined"];
-const SAMPLE: [&str; 6] = ["time_ns", "thread", "stack", "event", "period", "cpu"];
+const FRAME: &str = "function module address file line inlined";
+const SAMPLE: &str = "time_ns thread stack event period cpu";
 
 #[test]
 fn stacks_keep_their_source_and_what_is_inlined_lies_in_its_caller() {
     let run = read(DWARF).unwrap();
     assert_eq!(
-        run.rows("samples", &SAMPLE),
+        run.rows("samples", SAMPLE),
         [
             "0 0 4 cpu-clock 1003009 0",
             "1000000 1 8 cpu-clock 1003009 1"
         ]
     );
     assert_eq!(
-        run.rows("stacks", &FRAME),
+        run.rows("stacks", FRAME),
         [
             "_start /tmp/a - - - -",
             // Its symbol has another name: it was called.
@@ -68,14 +65,11 @@ fn stacks_keep_their_source_and_what_is_inlined_lies_in_its_caller() {
         ]
     );
     assert_eq!(
-        run.rows("stacks", &["id", "caller"]),
+        run.rows("stacks", "id caller"),
         ["1 -", "2 1", "3 2", "4 3", "5 -", "6 5", "7 6", "8 7"]
     );
     assert_eq!(
-        run.rows(
-            "threads",
-            &["thread", "name", "os_id", "process", "start_ns"]
-        ),
+        run.rows("threads", "thread name os_id process start_ns"),
         ["0 a 14151 14151 0", "1 b 12 34 14152 14151 1000000"]
     );
     assert_eq!(
@@ -90,7 +84,7 @@ fn stacks_keep_their_source_and_what_is_inlined_lies_in_its_caller() {
 fn samples_without_call_chains_have_one_function() {
     let run = read(FLAT).unwrap();
     assert_eq!(
-        run.rows("samples", &SAMPLE),
+        run.rows("samples", SAMPLE),
         [
             "0 0 1 cpu-clock 1003009 -",
             "997000 0 1 cpu-clock 1003009 -",
@@ -98,32 +92,26 @@ fn samples_without_call_chains_have_one_function() {
         ]
     );
     assert_eq!(
-        run.rows("stacks", &["function", "module", "address"]),
+        run.rows("stacks", "function module address"),
         [
             "__memmove_avx512_unaligned_erms /usr/lib/libc.so.6 -".to_owned(),
             format!("- /tmp/a {}", 0x561f_01c6_21cd_u64)
         ]
     );
-    assert_eq!(
-        run.rows("threads", &["name", "os_id", "process"]),
-        ["a 10901 -"]
-    );
+    assert_eq!(run.rows("threads", "name os_id process"), ["a 10901 -"]);
 }
 
 #[test]
 fn tracepoints_are_instants_and_keep_their_text() {
     let run = read(SWITCHES).unwrap();
     assert_eq!(
-        run.rows(
-            "annotations",
-            &["kind", "name", "thread", "time_ns", "arguments"]
-        ),
+        run.rows("annotations", "kind name thread time_ns arguments"),
         [
             r#"instant sched:sched_switch 0 0 {"text":"prev_comm=\"perf\" prev_pid=11824 ==> next_prio=0"}"#,
             "instant sched:sched_switch 1 139000 -"
         ]
     );
-    assert!(run.rows("samples", &SAMPLE).is_empty() && run.rows("stacks", &FRAME).is_empty());
+    assert!(run.rows("samples", SAMPLE).is_empty() && run.rows("stacks", FRAME).is_empty());
     assert_eq!(run.notes.left_out["stack of a tracepoint"], 1);
     assert_eq!(run.wall_ns, Some(139_000));
 }
@@ -138,11 +126,8 @@ fn comments_tell_the_machine_and_records_of_perf_are_counted() {
                 :-1    -1/-1    [-01] U 11101.670470000: 7 cycles:ppp: \n\
                 lost words\n\n\tff f+0x1 (/x)\n";
     let run = read(text).unwrap();
-    assert_eq!(run.rows("samples", &SAMPLE), ["0 0 - cycles 7 -"]);
-    assert_eq!(
-        run.rows("threads", &["name", "os_id", "process"]),
-        [":-1 - -"]
-    );
+    assert_eq!(run.rows("samples", SAMPLE), ["0 0 - cycles 7 -"]);
+    assert_eq!(run.rows("threads", "name os_id process"), [":-1 - -"]);
     let host = run.run.host;
     let words = [host.name, host.kernel, host.arch, host.cpu_model].map(Option::unwrap);
     assert_eq!(words, ["vm", "6.18", "x86_64", "Some CPU @ 2:1"]);
@@ -202,24 +187,20 @@ fn fields_that_are_not_printed_are_null() {
         ),
     ] {
         let run = read(text).unwrap();
-        assert_eq!(run.rows("samples", &["event", "period"]), [row], "{text}");
-        assert_eq!(
-            run.rows("stacks", &["function", "module"]),
-            [function],
-            "{text}"
-        );
+        assert_eq!(run.rows("samples", "event period"), [row], "{text}");
+        assert_eq!(run.rows("stacks", "function module"), [function], "{text}");
         assert_eq!(run.warns("-F +event"), row.starts_with("unknown"), "{text}");
         assert!(run.notes.left_out.is_empty(), "{text}");
     }
     let run = read("a 7 1.000000: e: 12 [unknown] (/y+0x3)\n").unwrap();
-    assert_eq!(run.rows("stacks", &["address"]), ["3"]);
+    assert_eq!(run.rows("stacks", "address"), ["3"]);
 }
 
 #[test]
 fn a_file_out_of_order_counts_from_its_first_line() {
     let run = read("a 1 1700000000.000009: 1 e: \na 1 1700000000.000007000: 1 e: \n").unwrap();
-    assert_eq!(run.rows("samples", &["time_ns"]), ["0", "-2000"]);
-    assert_eq!(run.rows("threads", &["start_ns"]), ["-2000"]);
+    assert_eq!(run.rows("samples", "time_ns"), ["0", "-2000"]);
+    assert_eq!(run.rows("threads", "start_ns"), ["-2000"]);
     assert_eq!(run.wall_ns, Some(2_000));
     assert_eq!(run.run.clock.origin_realtime_ns, 1_700_000_000_000_009_000);
     assert!(run.warns("negative times"));
@@ -256,14 +237,14 @@ fn packed_and_broken_files_are_read() {
     broken.extend(vec![b'x'; 3 << 20]);
     broken.extend(b"\na 1 2.000000: 1 e: \n");
     let run = read(broken).unwrap();
-    assert_eq!(run.rows("stacks", &["function"]), ["\u{fffd}\u{fffd}"]);
+    assert_eq!(run.rows("stacks", "function"), ["\u{fffd}\u{fffd}"]);
     assert_eq!(run.notes.left_out["line of more than 1 MiB"], 1);
     assert_eq!(run.wall_ns, Some(1_000_000_000));
 }
 
 #[test]
 fn only_lines_of_perf_are_recognised() {
-    let recognises = |text: &str| PerfScript.recognises(&Head::new(text.as_bytes()));
+    let recognises = |text: &str| recognises(&IMPORTER, text.as_bytes());
     for text in [
         DWARF,
         FLAT,
@@ -298,7 +279,7 @@ const SIMPLEPERF: &str = "surfaceflinger\t550 [001] 684943.45:\t\t12345 cpu-cycl
 fn samples_of_simpleperf_are_all_read() {
     let run = read(SIMPLEPERF).unwrap();
     assert_eq!(
-        run.rows("samples", &["time_ns", "thread", "period", "cpu"]),
+        run.rows("samples", "time_ns thread period cpu"),
         ["0 0 12345 1", "500000000 0 12346 1", "999962000 1 12347 2"]
     );
     assert!(run.notes.left_out.is_empty(), "{:?}", run.notes.left_out);

@@ -13,7 +13,7 @@ use super::own_export::OwnRow;
 use super::rocprof;
 use super::sequence::{Sequence, place_of, text_of};
 use super::tracks::{TrackKey, Tracks};
-use crate::Notes;
+use crate::Import;
 use crate::chrome::feed::Kind;
 use crate::json_attributes::attribute;
 
@@ -70,7 +70,7 @@ pub struct Events {
 }
 
 impl Events {
-    pub fn take(&mut self, packet: TracePacket, into: &mut RunWriter, notes: &mut Notes) {
+    pub fn take(&mut self, packet: TracePacket, import: &mut Import<'_>) {
         self.packets += 1;
         let number = packet.trusted_packet_sequence_id.unwrap_or(0);
         let flags = packet.sequence_flags.unwrap_or(0);
@@ -81,7 +81,9 @@ impl Events {
             && self.packets > 1
         {
             sequence.is_whole = false;
-            notes.warn("packets were lost while it was recorded: their events are not here");
+            import
+                .notes
+                .warn("packets were lost while it was recorded: their events are not here");
         }
         if flags & CLEARED != 0 || packet.incremental_state_cleared == Some(true) {
             sequence.clear();
@@ -100,13 +102,15 @@ impl Events {
         }
         if is_torn {
             if packet.track_event.is_some() {
-                notes.read("track event");
-                notes.leave_out("event of a sequence whose start was lost");
+                import.notes.read("track event");
+                import
+                    .notes
+                    .leave_out("event of a sequence whose start was lost");
             }
             return;
         }
         if let Some(data) = packet.interned_data {
-            sequence.intern(data, into);
+            sequence.intern(data, import.into);
         }
         if let Some(defaults) = packet.trace_packet_defaults {
             sequence.set_defaults(defaults);
@@ -122,12 +126,12 @@ impl Events {
                 (packet.perf_sample, "packet of CPU samples"),
             ];
             for (_, reason) in others.into_iter().filter(|(found, _)| found.is_some()) {
-                notes.read(reason);
-                notes.leave_out(reason);
+                import.notes.read(reason);
+                import.notes.leave_out(reason);
             }
             return;
         };
-        notes.read("track event");
+        import.notes.read("track event");
         let time_ns = match packet.timestamp {
             Some(value) => {
                 let clock = packet.timestamp_clock_id.or(sequence.default_clock);
@@ -144,38 +148,36 @@ impl Events {
             }
         };
         match time_ns {
-            Some(time_ns) => self.event(number, time_ns, event, into, notes),
-            None => notes.leave_out("event on a clock without a snapshot"),
+            Some(time_ns) => self.event(number, time_ns, event, import),
+            None => import
+                .notes
+                .leave_out("event on a clock without a snapshot"),
         }
     }
 
-    fn event(
-        &mut self,
-        number: u32,
-        time_ns: i64,
-        event: TrackEvent,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) {
+    fn event(&mut self, number: u32, time_ns: i64, event: TrackEvent, import: &mut Import<'_>) {
         let sequence = &self.sequences[&number];
         let track = event.track_uuid.or(sequence.default_track);
         let key = track.map_or(TrackKey::Sequence(number), TrackKey::Uuid);
         self.extra_counters(number, time_ns, &event);
         let what = match self.what(&event, key, time_ns) {
             Ok(what) => what,
-            Err(reason) => return notes.leave_out(reason),
+            Err(reason) => return import.notes.leave_out(reason),
         };
         let sequence = &self.sequences[&number];
         let name = event.name.as_deref().filter(|name| !name.is_empty());
-        let name = name.map(|name| text_of(name, into));
+        let name = name.map(|name| text_of(name, import.into));
         let name = name.or_else(|| sequence.names.get(&event.name_iid?).copied());
-        let category = event.categories.first().map(|text| text_of(text, into));
+        let category = event
+            .categories
+            .first()
+            .map(|text| text_of(text, import.into));
         let interned = event.category_iids.first();
         let category = category.or_else(|| sequence.categories.get(interned?).copied());
         let place = event
             .source_location
             .as_ref()
-            .map(|place| place_of(place, into));
+            .map(|place| place_of(place, import.into));
         let interned = event.source_location_iid;
         let place = place.or_else(|| sequence.places.get(&interned?).copied());
         let (file, line) = place.unwrap_or_default();
@@ -189,7 +191,7 @@ impl Events {
         let first = self.attributes.len() as u32;
         let mut arguments = None;
         // Our own export has tables as categories, and their columns as annotations.
-        let table = category.and_then(|text| table_of(text, into));
+        let table = category.and_then(|text| table_of(text, import.into));
         let has = |name: &str| members.iter().any(|(key, _)| key == name);
         let is_own = match what {
             What::Begin(_) => table.is_some_and(|table| {
@@ -205,20 +207,20 @@ impl Events {
         match what {
             _ if is_own => {
                 if !self.has_own {
-                    notes.warn(OWN_EXPORT);
+                    import.notes.warn(OWN_EXPORT);
                 }
                 self.has_own = true;
                 own = table.map(|table| Box::new(OwnRow::new(table, members)));
             }
             What::Instant if !members.is_empty() => {
                 let object: Map<String, Value> = members.into_iter().collect();
-                arguments = Some(into.text(&Value::Object(object).to_string()));
+                arguments = Some(import.text(&Value::Object(object).to_string()));
             }
             What::Begin(_) => {
-                self.has_rocm |= category.is_some_and(|text| is_work(into.str(text)));
+                self.has_rocm |= category.is_some_and(|text| is_work(import.into.str(text)));
                 for (name, value) in members {
                     self.attributes
-                        .extend(attribute(0, &name, &value, into, notes));
+                        .extend(attribute(0, &name, &value, import.into, import.notes));
                 }
             }
             _ => {}

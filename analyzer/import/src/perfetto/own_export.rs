@@ -8,7 +8,7 @@ use serde_json::Value;
 use trueno_format::run_writer::{Cell, RunWriter, TableId};
 use trueno_format::schema::{ColumnType, LaneRule, ThreadRow};
 
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 /// A row with all columns except times and name.
 #[derive(Clone, Debug)]
@@ -80,34 +80,35 @@ impl OwnRow {
         &self,
         name: &str,
         (start_ns, dur_ns): (i64, Option<i64>),
-        into: &mut RunWriter,
-        notes: &mut Notes,
+        import: &mut Import<'_>,
     ) -> Result<bool, Error> {
         let schema = self.table.schema();
         let mut cells = Vec::with_capacity(schema.columns.len());
         for column in schema.columns {
             let value = self.member(column.name);
             let mut found = match value {
-                Some(value) => cell(value, column.ty, into),
+                Some(value) => cell(value, column.ty, import.into),
                 None => Cell::Null,
             };
             if found == Cell::Null {
                 found = match column.name {
                     "start_ns" | "time_ns" => Cell::I64(start_ns),
                     "dur_ns" => dur_ns.map_or(Cell::Null, Cell::I64),
-                    "name" => Cell::Text(into.text(name)),
+                    "name" => Cell::Text(import.text(name)),
                     _ => Cell::Null,
                 };
             }
             if found == Cell::Null && !column.nullable {
                 let (table, column) = (schema.name, column.name);
-                notes.leave_out(&format!("row of {table} without {column}"));
+                import
+                    .notes
+                    .leave_out(&format!("row of {table} without {column}"));
                 return Ok(false);
             }
             cells.push(found);
         }
-        into.row(self.table, &cells)?;
-        notes.keep(schema.name);
+        import.into.row(self.table, &cells)?;
+        import.notes.keep(schema.name);
         Ok(true)
     }
 }
@@ -152,17 +153,17 @@ impl OwnThreads {
         }
     }
 
-    pub fn write(self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+    pub fn write(self, import: &mut Import<'_>) -> Result<(), Error> {
         for (thread, of) in self.0 {
             let row = ThreadRow {
                 thread,
-                name: of.name.map(|name| into.text(&name)),
+                name: of.name.map(|name| import.text(&name)),
                 os_id: of.os_id,
                 start_ns: Some(of.start_ns),
                 process: of.process,
                 ..ThreadRow::default()
             };
-            notes.add(into, &row)?;
+            import.add(&row)?;
         }
         Ok(())
     }

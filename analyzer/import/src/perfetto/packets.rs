@@ -115,12 +115,12 @@ impl<R: Read> Packets<R> {
     }
 
     fn damaged(&self, start: u64, expected: &str) -> Error {
-        Error::Damaged {
-            path: self.path.clone(),
-            place: format!("byte {start}"),
-            problem: format!(
+        Error::damaged(
+            &self.path,
+            format!("byte {start}"),
+            format!(
                 "expected {expected}; record it again (hint: `--partial` takes what lies before)"
             ),
-        }
+        )
     }
 }

@@ -1,14 +1,12 @@
 //! Traces of rocprofv3 and of ROCm Systems Profiler: calls and work of devices are slices of categories of their own,
 //! and their correlations, agents and queues stand in annotations.
 
-use std::path::Path;
-
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::AttributeRow;
 
 use super::events::{Event, Events, What};
 use crate::chrome::feed::{Feed, Kind, Slice};
-use crate::{Error, Notes, Options};
+use crate::{Error, Import};
 
 /// The kind of the slices of a category; `None` if ROCm does not use it.
 pub fn kind_of(category: &str) -> Option<Kind> {
@@ -45,15 +43,13 @@ const NUMBERS: [&[&str]; 6] = [
 pub fn write(
     events: &Events,
     ends: &[(i64, Option<usize>, usize)],
-    (path, hash): (&Path, u64),
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
+    hash: u64,
+    import: Import<'_>,
 ) -> Result<Option<i64>, Error> {
-    let mut feed = Feed::new(path, "perfetto", into, notes, options);
+    let mut feed = Feed::new(import, "perfetto");
     for (end_ns, _, begun) in ends {
         let event = &events.events[*begun];
-        let record = record(events, event, *end_ns, feed.run());
+        let record = record(events, event, *end_ns, feed.import().into);
         let [correlation, device, stream, bytes, block, grid] = record.numbers;
         let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
         let is_work = matches!(record.kind, Kind::Kernel | Kind::Copy);
@@ -81,7 +77,9 @@ pub fn write(
                 feed.counter(0, &name, event.time_ns, value)?;
             }
             What::Instant => {
-                let name = event.name.map(|name| feed.run().str(name).to_owned());
+                let name = event
+                    .name
+                    .map(|name| feed.import().into.str(name).to_owned());
                 let place = (
                     events.tracks.process(key).unwrap_or(0),
                     u64::from(event.track),
@@ -91,7 +89,7 @@ pub fn write(
             What::Begin(_) | What::End => {}
         }
     }
-    feed.finish(hash)
+    feed.finish_as(hash)
 }
 
 fn record(events: &Events, event: &Event, end_ns: i64, run: &mut RunWriter) -> Record {

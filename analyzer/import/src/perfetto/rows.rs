@@ -2,9 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{
     AnnotationRow, AttributeRow, BrickRow, CounterRow, EdgeRow, ThreadRow,
 };
@@ -14,7 +12,7 @@ use super::own_export::{OfTrack, OwnRow, OwnThreads};
 use super::rocprof;
 use crate::json_attributes::attribute;
 use crate::lanes::Lanes;
-use crate::{Error, Notes, Options};
+use crate::{Error, Import, Notes};
 
 #[derive(Clone, Copy, Debug)]
 struct Placed {
@@ -34,19 +32,12 @@ struct Touch {
     slice: Placed,
 }
 
-pub fn write(
-    mut events: Events,
-    path: &Path,
-    hash: u64,
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
+pub fn write(mut events: Events, hash: u64, mut import: Import<'_>) -> Result<Option<i64>, Error> {
     // Of equal times those first that stand first.
     events.events.sort_by_key(|event| event.time_ns);
-    let ends = ends(&events.events, notes);
+    let ends = ends(&events.events, import.notes);
     if events.has_rocm && !events.has_own {
-        return rocprof::write(&events, &ends, (path, hash), options, into, notes);
+        return rocprof::write(&events, &ends, hash, import);
     }
     let first_ns = events.events.first().map_or(0, |event| event.time_ns);
     // Our own export counts from the origin of its run.
@@ -66,7 +57,7 @@ pub fn write(
         (true, Some(_)) => last_of_slices,
         _ => last_of_slices.max(events.events.last().map(|event| event.time_ns)),
     };
-    describe(&events, path, origin_ns, into);
+    describe(&events, origin_ns, &mut import);
     let mut rows = Rows {
         events: &events,
         origin_ns,
@@ -75,12 +66,11 @@ pub fn write(
         touches: Vec::new(),
         own_threads: OwnThreads::default(),
         calls: HashSet::new(),
-        into,
-        notes,
+        import: import.of(import.path),
     };
     rows.slices(&ends)?;
     let own_threads = std::mem::take(&mut rows.own_threads);
-    own_threads.write(rows.into, rows.notes)?;
+    own_threads.write(&mut rows.import)?;
     rows.counters()?;
     rows.edges()?;
     Ok(last_ns.map(|last_ns| last_ns.saturating_sub(origin_ns)))
@@ -118,14 +108,13 @@ struct Rows<'a> {
     own_threads: OwnThreads,
     /// Calls of our own export. Edges from them to work are launches.
     calls: HashSet<u64>,
-    into: &'a mut RunWriter,
-    notes: &'a mut Notes,
+    import: Import<'a>,
 }
 
 impl Rows<'_> {
     fn slices(&mut self, ends: &[(i64, Option<usize>, usize)]) -> Result<(), Error> {
         let texts = ["function", "host", "instant", "event"];
-        let [function, host, instant, unnamed] = texts.map(|text| self.into.text(text));
+        let [function, host, instant, unnamed] = texts.map(|text| self.import.text(text));
         let mut lanes: HashMap<u32, Lanes> = HashMap::new();
         let mut open: HashMap<u32, Vec<Placed>> = HashMap::new();
         let is_instant = |event: &&Event| event.what == What::Instant;
@@ -156,7 +145,7 @@ impl Rows<'_> {
                     arguments: event.arguments,
                     ..AnnotationRow::default()
                 };
-                self.notes.add(self.into, &row)?;
+                self.import.add(&row)?;
             }
             let Some((event, (end_ns, ended, _))) = slice else {
                 break;
@@ -168,7 +157,7 @@ impl Rows<'_> {
             let lane = lanes.entry(event.track).or_default();
             let lane = lane.place(event.time_ns, end_ns, Some(0));
             if lane > 0 {
-                self.notes.warn("slices of one track overlap without nesting: some are on additional lanes, which are inferred");
+                self.import.notes.warn("slices of one track overlap without nesting: some are on additional lanes, which are inferred");
             }
             let thread = self.thread(event.track, lane, event.time_ns)?;
             let count = &mut self.counts[thread as usize];
@@ -197,11 +186,11 @@ impl Rows<'_> {
                 ..BrickRow::default()
             };
             around.push(placed);
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
             for at in event.attributes.clone() {
                 let span = placed.row;
                 let of = self.events.attributes[at as usize];
-                self.notes.add(self.into, &AttributeRow { span, ..of })?;
+                self.import.add(&AttributeRow { span, ..of })?;
             }
             self.touch(&event, placed, false);
             if let Some(ended) = ended {
@@ -219,14 +208,13 @@ impl Rows<'_> {
         end_ns: i64,
         ended: Option<usize>,
     ) -> Result<(), Error> {
-        let name = event.name.map(|name| self.into.str(name).to_owned());
+        let name = event.name.map(|name| self.import.into.str(name).to_owned());
         let start_ns = event.time_ns - self.origin_ns;
         let times_ns = (start_ns, Some(end_ns - event.time_ns));
         let is_written = own.write(
             name.as_deref().unwrap_or("event"),
             times_ns,
-            self.into,
-            self.notes,
+            &mut self.import,
         )?;
         let Some(row) = own.id().filter(|_| is_written) else {
             return Ok(());
@@ -236,8 +224,8 @@ impl Rows<'_> {
             self.calls.insert(row);
         }
         for (key, value) in own.attributes() {
-            if let Some(of) = attribute(row, key, value, self.into, self.notes) {
-                self.notes.add(self.into, &of)?;
+            if let Some(of) = attribute(row, key, value, self.import.into, self.import.notes) {
+                self.import.add(&of)?;
             }
         }
         let placed = Placed {
@@ -255,10 +243,10 @@ impl Rows<'_> {
     }
 
     fn own_point(&mut self, event: &Event, own: &OwnRow) -> Result<(), Error> {
-        let name = event.name.map(|name| self.into.str(name).to_owned());
+        let name = event.name.map(|name| self.import.into.str(name).to_owned());
         let time_ns = event.time_ns - self.origin_ns;
         let name = name.as_deref().unwrap_or("event");
-        if own.write(name, (time_ns, None), self.into, self.notes)? {
+        if own.write(name, (time_ns, None), &mut self.import)? {
             self.see_thread(event, own, time_ns);
         }
         Ok(())
@@ -300,19 +288,19 @@ impl Rows<'_> {
             }
             let row = ThreadRow {
                 thread,
-                name: Some(self.into.text(&name)),
+                name: Some(self.import.text(&name)),
                 os_id: tracks.thread(key),
                 start_ns: Some(time_ns - self.origin_ns),
                 process: tracks.process(key),
                 ..ThreadRow::default()
             };
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
         }
         Ok(thread)
     }
 
     fn counters(&mut self) -> Result<(), Error> {
-        let declared = self.into.text("declared");
+        let declared = self.import.text("declared");
         let mut sums: HashMap<u32, f64> = HashMap::new();
         for event in &self.events.events {
             let What::Counter(mut value) = event.what else {
@@ -322,7 +310,7 @@ impl Rows<'_> {
                 let time_ns = event.time_ns - self.origin_ns;
                 let key = self.events.tracks_of_events[event.track as usize];
                 let name = self.events.tracks.name(key);
-                own.write(&name, (time_ns, None), self.into, self.notes)?;
+                own.write(&name, (time_ns, None), &mut self.import)?;
                 continue;
             }
             let key = self.events.tracks_of_events[event.track as usize];
@@ -336,20 +324,20 @@ impl Rows<'_> {
             let unit = counter.and_then(|counter| counter.unit.as_deref());
             let row = CounterRow {
                 time_ns: event.time_ns - self.origin_ns,
-                name: self.into.text(&self.events.tracks.name(key)),
+                name: self.import.text(&self.events.tracks.name(key)),
                 value,
-                unit: unit.map(|unit| self.into.text(unit)),
+                unit: unit.map(|unit| self.import.text(unit)),
                 source: declared,
                 ..CounterRow::default()
             };
-            self.notes.add(self.into, &row)?;
+            self.import.add(&row)?;
         }
         Ok(())
     }
 
     fn edges(&mut self) -> Result<(), Error> {
         let texts = ["joins", "depends_on", "spawns", "launches"];
-        let [joins, depends_on, spawns, launches] = texts.map(|text| self.into.text(text));
+        let [joins, depends_on, spawns, launches] = texts.map(|text| self.import.text(text));
         let mut touches = std::mem::take(&mut self.touches);
         touches.sort_by_key(|touch| (touch.flow, touch.time_ns));
         for pair in touches.windows(2) {
@@ -361,7 +349,8 @@ impl Rows<'_> {
             let kind = match to.is_at_end {
                 true if had_ended(to.slice.end_ns) => joins,
                 true => {
-                    self.notes
+                    self.import
+                        .notes
                         .skip("flow to the end of a slice, from one that ended later");
                     continue;
                 }
@@ -370,7 +359,7 @@ impl Rows<'_> {
                 false => spawns,
             };
             let (from, to) = (from.slice.row, to.slice.row);
-            self.notes.add(self.into, &EdgeRow { from, to, kind })?;
+            self.import.add(&EdgeRow { from, to, kind })?;
         }
         Ok(())
     }
@@ -382,7 +371,8 @@ fn close(open: &mut Vec<Placed>, has_ended: impl Fn(i64) -> bool) {
     }
 }
 
-fn describe(events: &Events, path: &Path, origin_ns: i64, into: &mut RunWriter) {
+fn describe(events: &Events, origin_ns: i64, import: &mut Import<'_>) {
+    let (path, into) = (import.path, &mut *import.into);
     let run = into.run();
     run.clock.source = "imported: perfetto".to_owned();
     run.clock.origin_realtime_ns = events.clocks.realtime_ns(origin_ns).unwrap_or(0);

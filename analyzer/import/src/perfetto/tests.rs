@@ -1,6 +1,5 @@
 //! Traces made by hand, packet by packet.
 
-use std::fs;
 use std::io::Write;
 
 use flate2::Compression;
@@ -8,17 +7,16 @@ use flate2::write::ZlibEncoder;
 use prost::Message;
 use prost::bytes::Bytes;
 
-use super::Perfetto;
+use super::IMPORTER;
 use super::messages::{
     Clock, ClockSnapshot, CounterDescriptor, DebugAnnotation, Defaults, InternedData, InternedText,
     LegacyEvent, ProcessDescriptor, SourceLocation, ThreadDescriptor, TracePacket, TrackDescriptor,
     TrackEvent, TrackEventDefaults, TrackEventKind,
 };
-use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Error, Importer, Options};
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
-const BRICKS: [&str; 5] = ["name", "thread", "start_ns", "dur_ns", "parent"];
+const BRICKS: &str = "name thread start_ns dur_ns parent";
 const THREAD: u64 = 20;
 
 fn bytes(packets: &[TracePacket]) -> Vec<u8> {
@@ -31,10 +29,7 @@ fn bytes(packets: &[TracePacket]) -> Vec<u8> {
 }
 
 fn import_bytes(trace: &[u8]) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.pftrace");
-    fs::write(&file, trace).unwrap();
-    imported(&Perfetto, &file)
+    of_bytes(&IMPORTER, trace, &Options::default())
 }
 
 fn import(packets: &[TracePacket]) -> Imported {
@@ -152,7 +147,7 @@ fn slices_lie_in_one_another_with_their_attributes() {
     ]);
     let run = import(&packets);
     assert_eq!(
-        run.rows("bricks", &BRICKS),
+        run.rows("bricks", BRICKS),
         [
             "outer 0 0 900 -",
             "inner 0 100 100 4294967297",
@@ -160,11 +155,11 @@ fn slices_lie_in_one_another_with_their_attributes() {
         ]
     );
     assert_eq!(
-        run.rows("bricks", &["kind", "category", "file", "line"])[1],
+        run.rows("bricks", "kind category file line")[1],
         "function math a.cc 9"
     );
     assert_eq!(
-        run.rows("attributes", &["span", "name", "integer", "text"]),
+        run.rows("attributes", "span name integer text"),
         [
             "4294967298 rows -4 -",
             "4294967298 shape - [2,3]",
@@ -173,17 +168,11 @@ fn slices_lie_in_one_another_with_their_attributes() {
         ]
     );
     assert_eq!(
-        run.rows(
-            "annotations",
-            &["name", "thread", "brick", "time_ns", "arguments"]
-        ),
+        run.rows("annotations", "name thread brick time_ns arguments"),
         ["moment 0 4294967298 150 {\"bytes\":3}"]
     );
     assert_eq!(
-        run.rows(
-            "threads",
-            &["thread", "name", "os_id", "process", "start_ns"]
-        ),
+        run.rows("threads", "thread name os_id process start_ns"),
         ["0 main 8 7 0"]
     );
     assert_eq!(run.wall_ns, Some(950));
@@ -244,10 +233,7 @@ fn texts_and_defaults_of_a_sequence_hold_until_it_is_cleared() {
         end(60),
     ]);
     assert_eq!(
-        run.rows(
-            "bricks",
-            &["name", "category", "thread", "start_ns", "dur_ns"]
-        ),
+        run.rows("bricks", "name category thread start_ns dur_ns"),
         ["by number kind 0 0 10", "anew - 0 40 10"]
     );
     let torn = "event of a sequence whose start was lost";
@@ -312,7 +298,7 @@ fn times_of_all_clocks_are_brought_to_one() {
         by(99, begin(1, "unknown")),
     ]);
     assert_eq!(
-        run.rows("bricks", &["name", "start_ns", "dur_ns"]),
+        run.rows("bricks", "name start_ns dur_ns"),
         [
             "boot time 0 3400",
             "monotonic 400 2900",
@@ -332,10 +318,7 @@ fn without_snapshots_times_stand_as_they_are() {
         ..packet
     };
     let run = import(&[by(begin(100, "a")), by(end(130)), begin(110, "other clock")]);
-    assert_eq!(
-        run.rows("bricks", &["name", "start_ns", "dur_ns"]),
-        ["a 0 30"]
-    );
+    assert_eq!(run.rows("bricks", "name start_ns dur_ns"), ["a 0 30"]);
     assert_eq!(run.run.clock.origin_realtime_ns, 0);
 }
 
@@ -385,7 +368,7 @@ fn counters_have_their_units_and_changes_are_added_up() {
         event(TrackEventKind::Counter, 15, "", TrackEvent::default()),
     ]);
     assert_eq!(
-        run.rows("counters", &["name", "unit", "source", "time_ns", "value"]),
+        run.rows("counters", "name unit source time_ns value"),
         [
             "memory byte declared 0 2048",
             "done rows declared 1 5",
@@ -425,13 +408,13 @@ fn flows_are_edges_from_one_slice_to_the_next() {
         with(SliceBegin, 60, "after", &[2], &[]),
         end(70),
     ]);
-    let names = run.rows("bricks", &["id", "name"]);
+    let names = run.rows("bricks", "id name");
     let name = |id: &str| {
         let row = names.iter().find(|row| row.starts_with(&format!("{id} ")));
         row.unwrap()[id.len() + 1..].to_owned()
     };
     let edges: Vec<String> = run
-        .rows("edges", &["from", "to", "kind"])
+        .rows("edges", "from to kind")
         .iter()
         .map(|row| {
             let cells: Vec<&str> = row.split(' ').collect();
@@ -486,7 +469,7 @@ fn events_of_old_and_slices_that_do_not_end_are_told() {
         legacy(1, b'B', None, "never ends"),
     ]);
     assert_eq!(
-        run.rows("bricks", &BRICKS),
+        run.rows("bricks", BRICKS),
         [
             "outer 0 0 50000 -",
             "inner 0 5000 40000 4294967297",
@@ -495,7 +478,7 @@ fn events_of_old_and_slices_that_do_not_end_are_told() {
         ]
     );
     assert_eq!(
-        run.rows("threads", &["name", "os_id", "process"]),
+        run.rows("threads", "name os_id process"),
         ["thread 2 2 1", "thread 2, lane 2 2 1"]
     );
     let reasons: Vec<(&str, u64)> = run
@@ -538,7 +521,7 @@ fn packed_packets_are_read_as_others_and_other_sources_are_counted() {
         begin(30, "b"),
         end(31),
     ]);
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["a 10", "b 1"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["a 10", "b 1"]);
     assert_eq!(run.notes.left_out["packet of ftrace"], 1);
 }
 
@@ -554,16 +537,8 @@ fn cut_and_damaged_files_are_refused_with_the_place() {
     let mut wrong = trace.clone();
     wrong[second] = 0x12;
     assert!(import_bytes(&wrong).is_err());
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("cut.pftrace");
-    fs::write(&file, &trace[..trace.len() - 1]).unwrap();
-    let options = Options {
-        partial: true,
-        ..Options::default()
-    };
-    let run = read_back(|run, notes| Perfetto.import(&file, &options, run, notes, &mut |_| {}));
-    let run = run.unwrap();
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["a 10"]);
+    let run = of_bytes(&IMPORTER, &trace[..trace.len() - 1], &partial()).unwrap();
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["a 10"]);
     assert!(
         run.run.problems[0].contains("the 3 packets before"),
         "{:?}",
@@ -584,7 +559,7 @@ fn cut_and_damaged_files_are_refused_with_the_place() {
 
 #[test]
 fn only_packets_are_recognised() {
-    let recognises = |bytes: &[u8]| Perfetto.recognises(&Head::new(bytes));
+    let recognises = |bytes: &[u8]| recognises(&IMPORTER, bytes);
     assert!(recognises(&bytes(&[begin(10, "a"), end(20)])));
     assert!(!recognises(b"\n{\"a\": 1}\n\n"));
     assert!(!recognises(b"\n\n\n\n\n\n\n\n\n\n\n\n\n\n"));

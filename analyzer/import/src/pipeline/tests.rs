@@ -1,7 +1,6 @@
-use super::PipelineTimeline;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options, Part};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options, Part};
 
 /// Two stages, one micro-batch, one step.
 const TIMELINE: &str = r#"[
@@ -27,10 +26,7 @@ const TIMELINE: &str = r#"[
 ]"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("timeline.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| PipelineTimeline.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 fn rank(label: &str) -> Imported {
@@ -43,7 +39,7 @@ fn rank(label: &str) -> Imported {
 
 #[test]
 fn a_timeline_of_all_ranks_becomes_a_job() {
-    assert!(PipelineTimeline.recognises(&Head::new(TIMELINE.as_bytes())));
+    assert!(recognises(&IMPORTER, TIMELINE.as_bytes()));
     let Err(Error::Merged { ranks, .. }) = read(TIMELINE, &Options::default()) else {
         panic!("a file of two ranks is one run");
     };
@@ -57,10 +53,7 @@ fn operations_have_their_step_micro_batch_and_peers() {
     assert_eq!(run.run.values["parallel.pipeline"], "1");
     assert_eq!(run.run.values["parallel.data"], "3");
     assert_eq!(
-        run.rows(
-            "kernels",
-            &["id", "brick", "stream", "start_ns", "dur_ns", "name"]
-        ),
+        run.rows("kernels", "id brick stream start_ns dur_ns name"),
         [
             "2 1 2 5000 1000 forward-recv",
             "3 1 0 6000 6000 forward-compute",
@@ -69,14 +62,14 @@ fn operations_have_their_step_micro_batch_and_peers() {
         ]
     );
     assert_eq!(
-        run.rows("bricks", &["iteration", "start_ns", "dur_ns", "kind"]),
+        run.rows("bricks", "iteration start_ns dur_ns kind"),
         ["7 5000 9000 iteration"]
     );
     // The norms' group is the rank itself.
     assert_eq!(
         run.rows(
             "collectives",
-            &["kernel", "operation", "peer", "group_ranks", "communicator"]
+            "kernel operation peer group_ranks communicator"
         ),
         [
             "2 recv 0 [0,1] forward of data 3 tensor 0",
@@ -84,7 +77,7 @@ fn operations_have_their_step_micro_batch_and_peers() {
         ]
     );
     assert_eq!(
-        run.rows("attributes", &["span", "name", "integer"]),
+        run.rows("attributes", "span name integer"),
         [
             "2 sequence 0",
             "3 micro_batch 0",
@@ -97,7 +90,7 @@ fn operations_have_their_step_micro_batch_and_peers() {
     let sender = rank("PP0-DP3-TP0");
     assert!(sender.warns("Megatron") && !run.warns("Megatron"));
     assert_eq!(
-        sender.rows("collectives", &["operation", "peer", "communicator"]),
+        sender.rows("collectives", "operation peer communicator"),
         ["send 1 forward of data 3 tensor 0"]
     );
 }

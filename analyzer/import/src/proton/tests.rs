@@ -1,7 +1,6 @@
-use super::Proton;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// Children precede their frame, as Proton writes them.
 const TREE: &str = r#"[
@@ -16,18 +15,15 @@ const TREE: &str = r#"[
 ]"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("proton.hatchet");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| Proton.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn sums_of_nodes_become_counters_by_path() {
-    assert!(Proton.recognises(&Head::new(TREE.as_bytes())));
+    assert!(recognises(&IMPORTER, TREE.as_bytes()));
     let run = read(TREE, &Options::default()).unwrap();
     assert_eq!(
-        run.rows("counters", &["value", "source", "name"]),
+        run.rows("counters", "value source name"),
         [
             "10 measured sum: forward/matmul \"a\" (gpu 1) count",
             "100000000000 declared sum: forward/matmul \"a\" (gpu 1) flops8",
@@ -38,7 +34,7 @@ fn sums_of_nodes_become_counters_by_path() {
         ]
     );
     assert_eq!(
-        run.rows("devices", &["device", "name", "multiprocessors"]),
+        run.rows("devices", "device name multiprocessors"),
         ["gpu:0 CUDA 89 128", "gpu:1 CUDA 90 132"]
     );
     assert_eq!((run.wall_ns, run.run.problems.len()), (None, 1));
@@ -56,7 +52,7 @@ fn stacks_deeper_than_a_parser_recurses_are_read() {
     }
     let text = format!("{before}{behind}]");
     let run = read(&text, &Options::default()).unwrap();
-    let names = run.rows("counters", &["name"]);
+    let names = run.rows("counters", "name");
     assert_eq!(names.len(), 2_000);
     assert!(names[0].starts_with("sum: …/") && names[0].ends_with("/f0 count"));
     assert_eq!(names[1_999], "sum: f1999 count");
@@ -64,16 +60,13 @@ fn stacks_deeper_than_a_parser_recurses_are_read() {
 
 #[test]
 fn cut_and_odd_documents_are_refused_with_their_place_or_read_in_part() {
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let refused = |text: &str| read(text, &Options::default()).err().unwrap().to_string();
     let cut = &TREE[..TREE.find("\"1\": {\"arch\"").unwrap()];
     assert!(refused(cut).contains(&format!("byte {}", cut.len())));
     let run = read(cut, &partial).unwrap();
-    assert_eq!(run.rows("counters", &["name"]).len(), 6);
-    assert_eq!(run.rows("devices", &["device"]), ["gpu:0"]);
+    assert_eq!(run.rows("counters", "name").len(), 6);
+    assert_eq!(run.rows("devices", "device"), ["gpu:0"]);
     assert!(refused("[{\"children\": []}]").contains("found none"));
     for odd in [
         "[{\"children\": [} ]",

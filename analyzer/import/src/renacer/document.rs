@@ -1,14 +1,10 @@
 //! The JSON, of which one call at a time is in memory.
 
-use std::fmt;
-use std::io::Read;
-
 use serde::Deserialize;
-use serde::de::{
-    DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::MapAccess;
 use serde_json::Value;
 
+use crate::json::{self, Members, list};
 use crate::strace::instants::Source;
 
 /// Members other than calls that become instants.
@@ -33,11 +29,24 @@ pub struct Syscall {
 }
 
 #[derive(Debug, Default)]
-pub struct Document {
+pub struct Found {
     pub format: Option<String>,
     pub summary: Summary,
     /// In file order.
     pub analyses: Vec<(&'static str, Value)>,
+}
+
+pub struct Document<V> {
+    /// Takes each call, or returns the reason to stop.
+    visit: V,
+    pub found: Found,
+}
+
+impl<V> Document<V> {
+    pub fn new(visit: V) -> Self {
+        let found = Found::default();
+        Self { visit, found }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -48,14 +57,6 @@ pub struct Summary {
     pub total_time_us: Option<u64>,
     #[serde(default)]
     pub exit_code: Option<i64>,
-}
-
-/// Called for each call; returns false to stop.
-pub type Visit<'v> = dyn FnMut(Syscall) -> bool + 'v;
-
-/// Reads one document. Output of the program may follow it.
-pub fn read(reader: impl Read, visit: &mut Visit<'_>) -> Result<Document, serde_json::Error> {
-    serde_json::Deserializer::from_reader(reader).deserialize_map(Root(visit))
 }
 
 /// True if a document begins here, as far as the text goes: the program may have printed other JSON first.
@@ -72,60 +73,22 @@ pub fn begins(text: &[u8]) -> bool {
         })
 }
 
-struct Root<'c, 'v>(&'c mut Visit<'v>);
+impl<V: FnMut(Syscall) -> Result<(), &'static str>> Members for Document<V> {
+    const EXPECTED: &'static str = "an object with format and syscalls";
 
-impl<'de> Visitor<'de> for Root<'_, '_> {
-    type Value = Document;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with format and syscalls")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Document, A::Error> {
-        let mut document = Document::default();
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "format" => document.format = Some(map.next_value()?),
-                "syscalls" => map.next_value_seed(Calls(&mut *self.0))?,
-                "summary" => document.summary = map.next_value()?,
-                key => match ANALYSES.into_iter().find(|name| *name == key) {
-                    // Of two of one name in a damaged file the last stays, so that not more than three are held.
-                    Some(name) => {
-                        document.analyses.retain(|(known, _)| *known != name);
-                        document.analyses.push((name, map.next_value()?));
-                    }
-                    None => {
-                        map.next_value::<IgnoredAny>()?;
-                    }
-                },
-            }
-        }
-        Ok(document)
-    }
-}
-
-struct Calls<'c, 'v>(&'c mut Visit<'v>);
-
-impl<'de> DeserializeSeed<'de> for Calls<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Calls<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array of calls")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut calls: A) -> Result<(), A::Error> {
-        while let Some(call) = calls.next_element::<Syscall>()? {
-            if !(self.0)(call) {
-                return Err(A::Error::custom("stopped"));
-            }
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "format" => self.found.format = Some(map.next_value()?),
+            "syscalls" => map.next_value_seed(list("an array of calls", &mut self.visit))?,
+            "summary" => self.found.summary = map.next_value()?,
+            key => match ANALYSES.into_iter().find(|name| *name == key) {
+                // Of two of one name in a damaged file the last stays, so that not more than three are held.
+                Some(name) => {
+                    self.found.analyses.retain(|(known, _)| *known != name);
+                    self.found.analyses.push((name, map.next_value()?));
+                }
+                None => json::ignore(map)?,
+            },
         }
         Ok(())
     }

@@ -1,13 +1,9 @@
-use std::fs;
-
 use super::*;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 fn read(json: &str) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("calls.json");
-    fs::write(&path, json).unwrap();
-    imported(&Renacer, &path)
+    of_bytes(&IMPORTER, json, &Options::default())
 }
 
 const FILE: &str = r#"hello
@@ -29,7 +25,7 @@ bye
 #[test]
 fn calls_stand_end_to_end_and_the_run_says_so() {
     let run = read(FILE).unwrap();
-    let rows = run.rows("calls", &["name", "start_ns", "dur_ns", "status"]);
+    let rows = run.rows("calls", "name start_ns dur_ns status");
     let expected = [
         "brk 0 3000 108193364602880",
         "openat 3000 7000 -1",
@@ -45,18 +41,18 @@ fn calls_stand_end_to_end_and_the_run_says_so() {
 #[test]
 fn errors_files_bytes_and_places_have_their_columns() {
     let run = read(FILE).unwrap();
-    let columns = ["kind", "target", "bytes", "errno", "stack"];
+    let columns = "kind target bytes errno stack";
     let expected = [
         "syscall - - - -",
         "syscall /etc/ld.so.cache - ENOENT 1",
         "syscall - - - -",
         "syscall - 19 - -",
     ];
-    assert_eq!(run.rows("calls", &columns), expected);
-    let stacks = run.rows("stacks", &["id", "caller", "function", "file", "line"]);
+    assert_eq!(run.rows("calls", columns), expected);
+    let stacks = run.rows("stacks", "id caller function file line");
     assert_eq!(stacks, ["1 - main src/main.rs 9", "2 - - src/main.rs 10"]);
     assert_eq!(
-        run.rows("syncs", &["kind", "name", "start_ns", "dur_ns"]),
+        run.rows("syncs", "kind name start_ns dur_ns"),
         ["call wait4 10000 2000"]
     );
     assert_eq!(run.notes.arguments_left_out["args"], 4);
@@ -65,7 +61,7 @@ fn errors_files_bytes_and_places_have_their_columns() {
 #[test]
 fn what_has_no_duration_is_an_instant() {
     let run = read(FILE).unwrap();
-    let columns = ["kind", "name", "thread", "time_ns", "dur_ns", "arguments"];
+    let columns = "kind name thread time_ns dur_ns arguments";
     let expected = [
         r#"instant close 0 3000 - {"kind":"syscall","status":-1,"errno":"EBADF","args":"0x9"}"#,
         concat!(
@@ -76,12 +72,12 @@ fn what_has_no_duration_is_an_instant() {
         r#"instant total time - 17000 - {"total_time_us":17}"#,
         r#"instant ml_analysis - 17000 - {"anomalies":[],"clusters":2,"silhouette_score":0.5}"#,
     ];
-    assert_eq!(run.rows("annotations", &columns), expected);
+    assert_eq!(run.rows("annotations", columns), expected);
 }
 
 #[test]
 fn the_format_is_known_behind_the_output_of_the_program() {
-    let recognises = |text: &str| Renacer.recognises(&Head::new(text.as_bytes()));
+    let recognises = |text: &str| recognises(&IMPORTER, text.as_bytes());
     assert!(recognises(FILE));
     assert!(recognises(
         "{\n  \"version\": \"0.6.2\",\n  \"format\": \"renacer-json-v1\""
@@ -95,7 +91,7 @@ fn a_long_analysis_is_cut_and_stays_json() {
     let long = "é".repeat(MAX_TEXT_BYTES);
     let json = format!(r#"{{"format":"{FORMAT}","syscalls":[],"ml_analysis":["{long}"]}}"#);
     let run = read(&json).unwrap();
-    let arguments = run.rows("annotations", &["arguments"]).remove(0);
+    let arguments = run.rows("annotations", "arguments").remove(0);
     let cut: serde_json::Value = serde_json::from_str(&arguments).unwrap();
     let kept = cut["cut"].as_str().unwrap().len();
     assert!((MAX_TEXT_BYTES - 4..=MAX_TEXT_BYTES).contains(&kept));
@@ -105,7 +101,7 @@ fn a_long_analysis_is_cut_and_stays_json() {
 #[test]
 fn a_cut_file_keeps_the_calls_before_the_cut() {
     let run = read(&FILE[..FILE.find("\"wait4\"").unwrap()]).unwrap();
-    assert_eq!(run.rows("calls", &["name"]), ["brk", "openat"]);
+    assert_eq!(run.rows("calls", "name"), ["brk", "openat"]);
     assert!(
         run.run
             .problems

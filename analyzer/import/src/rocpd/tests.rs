@@ -1,11 +1,5 @@
-use std::path::Path;
-
-use rusqlite::Connection;
-
-use super::Rocpd;
-use crate::importer::Head;
-use crate::read_back::{Imported, KERNEL_COLUMNS, imported};
-use crate::{Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{KERNEL_COLUMNS, damage_pages, of_sql};
 
 /// The tables of one process as rocprofv3 names them, without unused columns.
 fn tables(suffix: &str) -> String {
@@ -42,104 +36,55 @@ fn rows(suffix: &str, pid: u32, at: u32) -> String {
     )
 }
 
-fn database(path: &Path, processes: &[(&str, u32)]) {
-    let connection = Connection::open(path).unwrap();
-    connection.execute_batch("PRAGMA page_size=1024").unwrap();
-    for (suffix, pid) in processes {
-        connection.execute_batch(&tables(suffix)).unwrap();
-        connection
-            .execute_batch(&rows(suffix, *pid, *pid * 1_000))
-            .unwrap();
-    }
-}
-
-fn read(processes: &[(&str, u32)]) -> Imported {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("results.db");
-    database(&file, processes);
-    let bytes = std::fs::read(&file).unwrap();
-    assert!(Rocpd.recognises(&Head::new(&bytes[..bytes.len().min(1 << 16)])));
-    imported(&Rocpd, &file).unwrap()
+fn database(processes: &[(&str, u32)]) -> String {
+    let of = |(suffix, pid): &(&str, u32)| tables(suffix) + &rows(suffix, *pid, *pid * 1_000);
+    processes.iter().map(of).collect()
 }
 
 #[test]
 fn rows_of_all_tables_become_rows() {
-    let run = read(&[("_0001", 7)]);
+    let run = of_sql(&database(&[("_0001", 7)]));
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         ["gemm 0 0 0 198 100 16 64 32 512"]
     );
     assert_eq!(
-        run.rows("calls", &["name", "correlation"]),
+        run.rows("calls", "name correlation"),
         ["hipLaunchKernel 40"]
     );
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["forward 850"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["forward 850"]);
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes", "device"]),
+        run.rows("transfers", "direction bytes device"),
         ["h2d 4096 0"]
     );
+    assert_eq!(run.rows("allocations", "bytes device"), ["256 0", "-256 0"]);
+    let kernel = run.rows("kernels", "id").concat();
     assert_eq!(
-        run.rows("allocations", &["bytes", "device"]),
-        ["256 0", "-256 0"]
-    );
-    let kernel = run.rows("kernels", &["id"]).concat();
-    assert_eq!(
-        run.rows("counters", &["name", "value", "span"]),
+        run.rows("counters", "name value span"),
         [format!("SQ_WAVES 16 {kernel}")]
     );
-    assert_eq!(run.rows("devices", &["device", "name"]), ["gpu:0 MI300X"]);
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
-    assert_eq!(run.rows("threads", &["name"]), ["main"]);
+    assert_eq!(run.rows("devices", "device name"), ["gpu:0 MI300X"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"]);
+    assert_eq!(run.rows("threads", "name"), ["main"]);
 }
 
 #[test]
 fn stack_ids_link_work_where_correlations_are_none() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("results.db");
-    database(&file, &[("_0001", 7)]);
-    let connection = Connection::open(&file).unwrap();
-    connection
-        .execute_batch(
-            "ALTER TABLE rocpd_event_0001 ADD COLUMN stack_id INTEGER;
-             UPDATE rocpd_event_0001 SET stack_id = correlation_id, correlation_id = 0;",
-        )
-        .unwrap();
-    drop(connection);
-    let run = imported(&Rocpd, &file).unwrap();
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
+    let stack_ids = "ALTER TABLE rocpd_event_0001 ADD COLUMN stack_id INTEGER;
+                     UPDATE rocpd_event_0001 SET stack_id = correlation_id, correlation_id = 0;";
+    let run = of_sql(&(database(&[("_0001", 7)]) + stack_ids));
+    assert_eq!(run.rows("edges", "kind"), ["launches"]);
 }
 
 #[test]
 fn processes_of_one_file_keep_their_devices_and_correlations_apart() {
-    let run = read(&[("_0001", 7), ("_0002", 8)]);
-    assert_eq!(run.rows("kernels", &["device"]), ["0", "1"]);
-    assert_eq!(run.rows("edges", &["kind"]), ["launches", "launches"]);
-    assert_eq!(run.rows("kernels", &["thread"]), ["0", "1"]);
+    let run = of_sql(&database(&[("_0001", 7), ("_0002", 8)]));
+    assert_eq!(run.rows("kernels", "device"), ["0", "1"]);
+    assert_eq!(run.rows("edges", "kind"), ["launches", "launches"]);
+    assert_eq!(run.rows("kernels", "thread"), ["0", "1"]);
 }
 
 #[test]
 fn damaged_databases_are_errors_or_read_in_part() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("results.db");
-    database(&file, &[("_0001", 7)]);
-    let whole = std::fs::read(&file).unwrap();
-    for partial in [false, true] {
-        let options = Options {
-            partial,
-            ..Options::default()
-        };
-        for at in (1024..whole.len()).step_by(1024) {
-            let mut bytes = whole.clone();
-            let end = (at + 1024).min(bytes.len());
-            bytes[at..end].fill(0xa5);
-            std::fs::write(&file, &bytes).unwrap();
-            let _ = crate::read_back::read_back(|into, notes| {
-                Rocpd.import(&file, &options, into, notes, &mut |_| {})
-            });
-            std::fs::write(&file, &whole[..at]).unwrap();
-            let _ = crate::read_back::read_back(|into, notes| {
-                Rocpd.import(&file, &options, into, notes, &mut |_| {})
-            });
-        }
-    }
+    damage_pages(&IMPORTER, &database(&[("_0001", 7)]));
 }

@@ -4,12 +4,14 @@ use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::Error;
-use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::chrome::feed::{Feed, Kind, NO_BYTES, Slice};
 use crate::device_csv::in_blocks;
+use crate::json::{self, Members, Object, list};
+use crate::rocpd::name_of_copy;
 
 pub trait Parts {
     fn begin(&mut self);
@@ -133,98 +135,79 @@ impl Axes {
     }
 }
 
-macro_rules! seed {
-    ($name:ident, $expecting:literal, $method:ident, $visit:item) => {
-        impl<'de, P: Parts> DeserializeSeed<'de> for $name<'_, P> {
-            type Value = ();
-            fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-                from.$method(self)
-            }
+impl<P: Parts> Members for Document<'_, P> {
+    const EXPECTED: &'static str = "an object with rocprofiler-sdk-tool";
+
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "rocprofiler-sdk-tool" => map.next_value_seed(Processes(self.0)),
+            _ => json::ignore(map),
         }
-        impl<'de, P: Parts> Visitor<'de> for $name<'_, P> {
-            type Value = ();
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str($expecting)
-            }
-            $visit
-        }
-    };
+    }
 }
 
 struct Processes<'p, P>(&'p mut P);
-struct Process<'p, P>(&'p mut P);
-struct Kinds<'p, P>(&'p mut P);
-struct List<'p, P>(&'p mut P, String);
 
-seed!(
-    Document,
-    "an object with rocprofiler-sdk-tool",
-    deserialize_map,
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            if key == "rocprofiler-sdk-tool" {
-                map.next_value_seed(Processes(self.0))?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(())
+impl<'de, P: Parts> DeserializeSeed<'de> for Processes<'_, P> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
     }
-);
-seed!(
-    Processes,
-    "a list of processes",
-    deserialize_seq,
+}
+
+impl<'de, P: Parts> Visitor<'de> for Processes<'_, P> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of processes")
+    }
+
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while list.next_element_seed(Process(self.0))?.is_some() {}
-        Ok(())
-    }
-);
-seed!(
-    Process,
-    "a process",
-    deserialize_map,
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        self.0.begin();
-        while let Some(key) = map.next_key::<String>()? {
-            if matches!(key.as_str(), "buffer_records" | "callback_records") {
-                map.next_value_seed(Kinds(self.0))?;
-            } else if self.0.wants(&key) {
-                let value = map.next_value()?;
-                self.0.field(&key, value);
-            } else {
-                map.next_value::<IgnoredAny>()?;
+        loop {
+            self.0.begin();
+            if list
+                .next_element_seed(Object(&mut Process(self.0)))?
+                .is_none()
+            {
+                return Ok(());
             }
         }
-        Ok(())
     }
-);
-seed!(
-    Kinds,
-    "records by their kind",
-    deserialize_map,
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(kind) = map.next_key::<String>()? {
-            if self.0.wants_records(&kind) {
-                map.next_value_seed(List(self.0, kind))?;
-            } else {
-                map.next_value::<IgnoredAny>()?;
+}
+
+struct Process<'p, P>(&'p mut P);
+
+impl<P: Parts> Members for Process<'_, P> {
+    const EXPECTED: &'static str = "a process";
+
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "buffer_records" | "callback_records" => {
+                map.next_value_seed(Object(&mut Kinds(self.0)))?;
             }
+            key if self.0.wants(key) => self.0.field(key, map.next_value()?),
+            _ => json::ignore(map)?,
         }
         Ok(())
     }
-);
-seed!(
-    List,
-    "a list of records",
-    deserialize_seq,
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(record) = list.next_element::<Record>()? {
-            self.0.record(&self.1, record);
+}
+
+struct Kinds<'p, P>(&'p mut P);
+
+impl<P: Parts> Members for Kinds<'_, P> {
+    const EXPECTED: &'static str = "records by their kind";
+
+    fn member<'de, A: MapAccess<'de>>(&mut self, kind: &str, map: &mut A) -> Result<(), A::Error> {
+        if !self.0.wants_records(kind) {
+            return json::ignore(map);
         }
-        Ok(())
+        map.next_value_seed(list("a list of records", |record: Record| {
+            self.0.record(kind, record);
+            Ok(())
+        }))
     }
-);
+}
 
 #[derive(Debug, Default)]
 pub struct Facts(Vec<OfProcess>);
@@ -385,10 +368,7 @@ impl<'r, 'a> Records<'r, 'a> {
         }
         let times = record.start_timestamp.0.zip(record.end_timestamp.0);
         let Some(times_ns) = times else {
-            self.feed
-                .notes()
-                .leave_out("record without times that are numbers");
-            return Ok(());
+            return self.feed.leave_out("record without times that are numbers");
         };
         let thread = record.thread_id.unsigned().unwrap_or(0);
         let correlation = record
@@ -416,8 +396,7 @@ impl<'r, 'a> Records<'r, 'a> {
         match kind {
             "kernel_dispatch" => {
                 let Some(dispatch) = &record.dispatch_info else {
-                    self.feed.notes().leave_out("dispatch without its kernel");
-                    return Ok(());
+                    return self.feed.leave_out("dispatch without its kernel");
                 };
                 let id = dispatch.kernel_id.0.unwrap_or(0);
                 let unnamed = format!("kernel {id}");
@@ -445,16 +424,10 @@ impl<'r, 'a> Records<'r, 'a> {
                     Self::device(of, record.src_agent_id),
                     Self::device(of, record.dst_agent_id),
                 );
-                let by_agents = match (from, to) {
-                    (None, Some(_)) => "MEMORY_COPY_HOST_TO_DEVICE",
-                    (Some(_), None) => "MEMORY_COPY_DEVICE_TO_HOST",
-                    (Some(_), Some(_)) => "MEMORY_COPY_DEVICE_TO_DEVICE",
-                    (None, None) => "MEMORY_COPY_HOST_TO_HOST",
-                };
                 let name = operation().filter(|name| name.contains("_TO_"));
                 self.feed.slice(&Slice {
                     kind: Kind::Copy,
-                    name: name.unwrap_or(by_agents),
+                    name: name.unwrap_or(name_of_copy(from, to)),
                     device: to.or(from),
                     stream: stream(Handle::default()),
                     bytes: record.bytes.unsigned(),
@@ -465,10 +438,7 @@ impl<'r, 'a> Records<'r, 'a> {
                 let is_freed = operation().is_some_and(|name| name.contains("FREE"));
                 let bytes = record.allocation_size.0.filter(|bytes| *bytes > 0);
                 let Some(bytes) = bytes else {
-                    self.feed
-                        .notes()
-                        .leave_out("allocation or release that states no bytes");
-                    return Ok(());
+                    return self.feed.leave_out(NO_BYTES);
                 };
                 self.feed.allocation(
                     (of.id, thread),
@@ -528,9 +498,7 @@ fn counters(
         .and_then(|data| data.start_timestamp.0)
         .filter(|ns| *ns != 0)
     else {
-        feed.notes()
-            .leave_out("counter of a kernel without times: no time to put it at");
-        return Ok(());
+        return feed.leave_out("counter of a kernel without times: no time to put it at");
     };
     // Instances of one counter, such as those of the shader engines, are one sum.
     let mut sums: Vec<(i64, f64)> = Vec::new();
@@ -547,7 +515,7 @@ fn counters(
         let unnamed = format!("counter {id}");
         let name = of.counters.get(&id).unwrap_or(&unnamed);
         match key {
-            Some(key) => feed.kernel_counter(key, name, time_ns, value)?,
+            Some(_) => feed.kernel_counter(key, Some(name), Some(time_ns), Some(value))?,
             None => feed.counter(of.id, name, time_ns, value)?,
         }
     }

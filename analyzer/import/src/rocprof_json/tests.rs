@@ -1,7 +1,6 @@
-use super::RocprofJson;
-use crate::importer::Head;
-use crate::read_back::{Imported, KERNEL_COLUMNS, imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, KERNEL_COLUMNS, imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 const DOCUMENT: &str = r#"{"rocprofiler-sdk-tool": [{
   "metadata": {"pid": 7, "init_time": 1, "fini_time": 9},
@@ -26,30 +25,27 @@ const DOCUMENT: &str = r#"{"rocprofiler-sdk-tool": [{
 }]}"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("results.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| RocprofJson.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn records_are_named_by_tables_that_stand_before_or_behind_them() {
-    assert!(RocprofJson.recognises(&Head::new(DOCUMENT.as_bytes())));
+    assert!(recognises(&IMPORTER, DOCUMENT.as_bytes()));
     let run = read(DOCUMENT, &Options::default()).unwrap();
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         ["gemm(float*) 0 1 0 1500 1000 16 64 32 512"]
     );
-    assert_eq!(run.rows("calls", &["name"]), ["hipLaunchKernel"]);
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["forward 2300"]);
+    assert_eq!(run.rows("calls", "name"), ["hipLaunchKernel"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["forward 2300"]);
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes", "device"]),
+        run.rows("transfers", "direction bytes device"),
         ["h2d 4096 0"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"]);
-    let columns = ["device", "name", "multiprocessors"];
+    assert_eq!(run.rows("edges", "kind"), ["launches"]);
+    let columns = "device name multiprocessors";
     assert_eq!(
-        run.rows("devices", &columns),
+        run.rows("devices", columns),
         ["gpu:0 AMD Instinct MI300X 304"]
     );
 }
@@ -65,9 +61,9 @@ fn counters_belong_to_the_kernel_of_their_dispatch() {
             "buffer_records": {"#,
         );
     let run = read(&text, &Options::default()).unwrap();
-    let kernel = run.rows("kernels", &["id"]).concat();
+    let kernel = run.rows("kernels", "id").concat();
     assert_eq!(
-        run.rows("counters", &["name", "value", "span"]),
+        run.rows("counters", "name value span"),
         [format!("SQ_WAVES 16 {kernel}")]
     );
 }
@@ -80,12 +76,9 @@ fn a_cut_document_is_refused_with_its_place_and_read_in_part_where_asked() {
         refused.contains("line") && refused.contains("--partial"),
         "{refused}"
     );
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let run = read(cut, &partial).unwrap();
-    assert_eq!(run.rows("kernels", &["start_ns"]).len(), 1);
+    assert_eq!(run.rows("kernels", "start_ns").len(), 1);
     assert_eq!(run.run.problems.len(), 1);
     for end in 0..DOCUMENT.len() {
         if DOCUMENT.is_char_boundary(end) && end % 37 == 0 {
@@ -101,9 +94,9 @@ fn fields_of_other_types_are_nothing() {
         .replace("\"bytes\": 4096", "\"bytes\": {\"x\": []}")
         .replace("\"thread_id\": 7", "\"thread_id\": null");
     let run = read(&odd, &Options::default()).unwrap();
-    assert_eq!(run.rows("kernels", &["device"]), ["0"]);
-    assert_eq!(run.rows("transfers", &["bytes"]), ["-"]);
+    assert_eq!(run.rows("kernels", "device"), ["0"]);
+    assert_eq!(run.rows("transfers", "bytes"), ["-"]);
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "{\"rocprofiler-sdk-tool\": 4}").unwrap();
-    assert!(imported(&RocprofJson, file.path()).is_err());
+    assert!(imported(&IMPORTER, file.path()).is_err());
 }

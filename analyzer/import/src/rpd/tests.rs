@@ -1,11 +1,5 @@
-use std::path::Path;
-
-use rusqlite::Connection;
-
-use super::Rpd;
-use crate::importer::Head;
-use crate::read_back::{Imported, KERNEL_COLUMNS, imported};
-use crate::{Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, KERNEL_COLUMNS, damage_pages, of_packed_sql, of_sql};
 
 /// Tables of version 2, without unused columns.
 const TABLES: &str = "
@@ -29,21 +23,14 @@ INSERT INTO rocpd_monitor VALUES (1, 'gpu', 0, 'sclk', 1000, 1200, '1700'), (2, 
 ";
 
 fn read(more: &str) -> Imported {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("trace.rpd");
-    let connection = Connection::open(&file).unwrap();
-    connection.execute_batch("PRAGMA page_size=1024").unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    connection.execute_batch(more).unwrap();
-    drop(connection);
-    imported(crate::detect(&file).unwrap(), &file).unwrap()
+    of_sql(&[TABLES, more].concat())
 }
 
 #[test]
 fn work_has_its_call_shape_and_bytes() {
     let run = read("");
     assert_eq!(
-        run.rows("kernels", &KERNEL_COLUMNS),
+        run.rows("kernels", KERNEL_COLUMNS),
         [
             "gemm 2 0 0 300 100 4 64 - 512",
             "gemm 2 1 0 400 50 4 64 - 0",
@@ -53,10 +40,10 @@ fn work_has_its_call_shape_and_bytes() {
         ]
     );
     assert_eq!(
-        run.rows("transfers", &["direction", "bytes", "device"]),
+        run.rows("transfers", "direction bytes device"),
         ["h2d 4096 2"]
     );
-    assert_eq!(run.rows("edges", &["kind"]), ["launches"; 5]);
+    assert_eq!(run.rows("edges", "kind"), ["launches"; 5]);
     assert_eq!(
         run.notes.repeated.keys().collect::<Vec<_>>(),
         ["barrier of a queue, which is no work"]
@@ -66,10 +53,10 @@ fn work_has_its_call_shape_and_bytes() {
 #[test]
 fn markers_are_bricks_and_the_profiler_is_not_the_program() {
     let run = read("");
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["aten::mm 110"]);
-    assert_eq!(run.rows("calls", &["name"]).len(), 4);
-    assert_eq!(run.rows("threads", &["name"]).len(), 1);
-    assert_eq!(run.rows("counters", &["name", "value"]), ["gpu0 sclk 1700"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["aten::mm 110"]);
+    assert_eq!(run.rows("calls", "name").len(), 4);
+    assert_eq!(run.rows("threads", "name").len(), 1);
+    assert_eq!(run.rows("counters", "name value"), ["gpu0 sclk 1700"]);
 }
 
 #[test]
@@ -81,9 +68,9 @@ fn counters_and_texts_of_version_3_are_read() {
          INSERT INTO rocpd_counter VALUES (1, 16.0, 2, 15);
          INSERT INTO rocpd_string VALUES (15, 'SQ_WAVES');",
     );
-    assert_eq!(run.rows("bricks", &["name"]), ["forward"]);
-    let kernel = run.rows("kernels", &["id"]).swap_remove(0);
-    let counters = run.rows("counters", &["name", "value", "span"]);
+    assert_eq!(run.rows("bricks", "name"), ["forward"]);
+    let kernel = run.rows("kernels", "id").swap_remove(0);
+    let counters = run.rows("counters", "name value span");
     assert!(
         counters.contains(&format!("SQ_WAVES 16 {kernel}")),
         "{counters:?}"
@@ -92,45 +79,11 @@ fn counters_and_texts_of_version_3_are_read() {
 
 #[test]
 fn packed_databases_are_unpacked() {
-    let folder = tempfile::tempdir().unwrap();
-    let (file, packed) = (folder.path().join("a.rpd"), folder.path().join("a.rpd.gz"));
-    Connection::open(&file)
-        .unwrap()
-        .execute_batch(TABLES)
-        .unwrap();
-    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::copy(&mut std::fs::File::open(&file).unwrap(), &mut to).unwrap();
-    std::fs::write(&packed, to.finish().unwrap()).unwrap();
-    let run = imported(crate::detect(&packed).unwrap(), &packed).unwrap();
-    assert_eq!(run.rows("kernels", &["name"]).len(), 5);
+    let run = of_packed_sql(TABLES);
+    assert_eq!(run.rows("kernels", "name").len(), 5);
 }
 
 #[test]
 fn damaged_databases_are_errors_or_read_in_part() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("a.rpd");
-    let connection = Connection::open(&file).unwrap();
-    connection.execute_batch("PRAGMA page_size=1024").unwrap();
-    connection.execute_batch(TABLES).unwrap();
-    drop(connection);
-    let whole = std::fs::read(&file).unwrap();
-    let import = |file: &Path, partial: bool| {
-        let options = Options {
-            partial,
-            ..Options::default()
-        };
-        crate::read_back::read_back(|into, notes| {
-            Rpd.import(file, &options, into, notes, &mut |_| {})
-        })
-    };
-    for at in (1024..whole.len()).step_by(1024) {
-        let mut bytes = whole.clone();
-        bytes[at..at + 1024].fill(0xa5);
-        std::fs::write(&file, &bytes).unwrap();
-        let _ = import(&file, true);
-        let _ = import(&file, false);
-    }
-    std::fs::write(&file, &whole[..2048]).unwrap();
-    assert!(import(&file, false).is_err());
-    assert!(Rpd.recognises(&Head::new(&whole)));
+    damage_pages(&IMPORTER, TABLES);
 }

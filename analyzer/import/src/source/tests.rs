@@ -1,7 +1,6 @@
 //! Odd files, read to their end.
 
 use std::io::{Read, Write};
-use std::path::Path;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -35,7 +34,7 @@ fn read(bytes: &[u8]) -> Result<(Vec<u8>, Vec<String>), String> {
     let mut source = Source::open(&path, &Options::default(), &mut progress).unwrap();
     let mut content = Vec::new();
     if let Err(error) = source.read_to_end(&mut content) {
-        return Err(source.refusal(Path::new("x"), "there", error).to_string());
+        return Err(source.refusal("there", error).to_string());
     }
     let mut notes = Notes::default();
     source.end(&mut notes);

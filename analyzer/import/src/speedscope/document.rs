@@ -2,12 +2,11 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use crate::json_list::ListInto;
+use crate::json::{self, Members, list_into};
 
 #[derive(Debug, Default)]
 pub struct Document {
@@ -146,36 +145,16 @@ impl<'de> Visitor<'de> for Stack<'_> {
     }
 }
 
-impl Document {
-    /// Reads into `self`, so that what was read before an error is kept.
-    pub fn read(&mut self, from: &mut dyn Read) -> serde_json::Result<()> {
-        let mut json = serde_json::Deserializer::from_reader(from);
-        json.deserialize_map(Whole(self))?;
-        json.end()
-    }
-}
+impl Members for Document {
+    const EXPECTED: &'static str = "an object with shared and profiles";
 
-struct Whole<'d>(&'d mut Document);
-
-impl<'de> Visitor<'de> for Whole<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with shared and profiles")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(key) = map.next_key::<String>()? {
-            match key.as_str() {
-                "shared" => self.0.frames = map.next_value::<Shared>()?.frames,
-                "profiles" => map.next_value_seed(ListInto {
-                    list: &mut self.0.profiles,
-                    expected: "a list of profiles",
-                })?,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+    fn member<'de, A: MapAccess<'de>>(&mut self, key: &str, map: &mut A) -> Result<(), A::Error> {
+        match key {
+            "shared" => self.frames = map.next_value::<Shared>()?.frames,
+            "profiles" => {
+                map.next_value_seed(list_into("a list of profiles", &mut self.profiles))?;
             }
+            _ => json::ignore(map)?,
         }
         Ok(())
     }

@@ -23,18 +23,18 @@ impl Out<'_> {
         let mut last_ns = i64::MIN;
         for event in &profile.events {
             let Some(time_ns) = scale.time_ns(event.at) else {
-                self.notes.leave_out("event with an impossible time");
+                self.import.notes.leave_out("event with an impossible time");
                 continue;
             };
             if time_ns < last_ns {
-                self.notes.warn(
+                self.import.notes.warn(
                     "events are not in order of time: functions that end before they begin are left out",
                 );
             }
             last_ns = last_ns.max(time_ns);
             self.reach(Some(time_ns));
             if event.is_open {
-                self.notes.read("function entered");
+                self.import.notes.read("function entered");
                 self.last_id += 1;
                 open.push(Open {
                     id: self.last_id,
@@ -43,15 +43,16 @@ impl Out<'_> {
                 });
                 continue;
             }
-            self.notes.read("function left");
+            self.import.notes.read("function left");
             let Some(at) = open.iter().rposition(|open| open.frame == event.frame) else {
-                self.notes
+                self.import
+                    .notes
                     .leave_out("end of a function that was not entered");
                 continue;
             };
             // What was entered later has no end: speedscope requires that inner functions end first.
             for _ in at + 1..open.len() {
-                self.notes.leave_out("function without an end");
+                self.import.notes.leave_out("function without an end");
             }
             open.truncate(at + 1);
             let parent = at.checked_sub(1).map(|at| open[at].id);
@@ -60,7 +61,7 @@ impl Out<'_> {
             }
         }
         for _ in open {
-            self.notes.leave_out("function without an end");
+            self.import.notes.leave_out("function without an end");
         }
         Ok(())
     }
@@ -73,23 +74,27 @@ impl Out<'_> {
         end_ns: i64,
     ) -> Result<(), Error> {
         let Some(dur_ns) = end_ns.checked_sub(open.start_ns).filter(|ns| *ns >= 0) else {
-            self.notes.leave_out("function that ends before it begins");
+            self.import
+                .notes
+                .leave_out("function that ends before it begins");
             return Ok(());
         };
         let frame = self.frame(open.frame);
         let row = BrickRow {
             id: open.id,
             parent,
-            kind: self.into.text("function"),
-            name: frame.function.unwrap_or_else(|| self.into.text("unknown")),
+            kind: self.import.text("function"),
+            name: frame
+                .function
+                .unwrap_or_else(|| self.import.text("unknown")),
             thread,
             start_ns: open.start_ns,
             dur_ns,
-            timing: self.into.text("host"),
+            timing: self.import.text("host"),
             file: frame.file,
             line: frame.line,
             ..BrickRow::default()
         };
-        self.notes.add(self.into, &row)
+        self.import.add(&row)
     }
 }

@@ -1,7 +1,6 @@
-use super::Speedscope;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 const DOCUMENT: &str = r#"{
   "$schema": "https://www.speedscope.app/file-format-schema.json",
@@ -18,19 +17,16 @@ const DOCUMENT: &str = r#"{
 }"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("profile.speedscope.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| Speedscope.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn samples_and_functions_become_rows() {
-    assert!(Speedscope.recognises(&Head::new(DOCUMENT.as_bytes())));
+    assert!(recognises(&IMPORTER, DOCUMENT.as_bytes()));
     let run = read(DOCUMENT, &Options::default()).unwrap();
-    let columns = ["time_ns", "thread", "stack", "event", "period"];
+    let columns = "time_ns thread stack event period";
     assert_eq!(
-        run.rows("samples", &columns),
+        run.rows("samples", columns),
         [
             "0 0 2 time 1000000",
             "1000000 0 2 time 1000000",
@@ -38,22 +34,20 @@ fn samples_and_functions_become_rows() {
             "6000000 0 - time 8000000"
         ]
     );
-    let columns = ["id", "caller", "function", "file", "line"];
+    let columns = "id caller function file line";
     assert_eq!(
-        run.rows("stacks", &columns),
+        run.rows("stacks", columns),
         ["1 - main a.py 3", "2 1 mm - -", "3 1 add - -"]
     );
-    let columns = [
-        "id", "parent", "kind", "name", "thread", "start_ns", "dur_ns",
-    ];
+    let columns = "id parent kind name thread start_ns dur_ns";
     assert_eq!(
-        run.rows("bricks", &columns),
+        run.rows("bricks", columns),
         [
             "2 1 function mm 1 2000000 2500000",
             "1 - function main 1 1000000 9000000"
         ]
     );
-    assert_eq!(run.rows("threads", &["name"]), ["Thread 7", "main"]);
+    assert_eq!(run.rows("threads", "name"), ["Thread 7", "main"]);
     assert_eq!(run.wall_ns, Some(14_000_000));
     assert!(run.warns("stand for different amounts"));
 }
@@ -68,10 +62,7 @@ fn samples_that_count_bytes_have_no_times_and_the_run_says_so() {
         &Options::default(),
     )
     .unwrap();
-    assert_eq!(
-        run.rows("samples", &["time_ns", "event", "period"])[2],
-        "0 bytes 4"
-    );
+    assert_eq!(run.rows("samples", "time_ns event period")[2], "0 bytes 4");
     assert_eq!(run.run.problems.len(), 1);
 }
 
@@ -82,7 +73,7 @@ fn events_without_their_other_end_are_counted() {
         "{\"at\": 104.5, \"frame\": 2, \"type\": \"C\"}",
     );
     let run = read(&odd, &Options::default()).unwrap();
-    assert_eq!(run.rows("bricks", &["name", "dur_ns"]), ["main 9000000"]);
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["main 9000000"]);
     let counts = [
         "end of a function that was not entered",
         "function without an end",
@@ -96,12 +87,9 @@ fn cut_and_odd_documents_are_errors_or_read_in_part() {
     let cut = &DOCUMENT[..DOCUMENT.find("\"name\": \"main\", \"startValue\"").unwrap()];
     let refused = read(cut, &Options::default()).err().unwrap().to_string();
     assert!(refused.contains("line 10, column 5"), "{refused}");
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let run = read(cut, &partial).unwrap();
-    assert_eq!(run.rows("samples", &["time_ns"]).len(), 4);
+    assert_eq!(run.rows("samples", "time_ns").len(), 4);
     assert!(run.warns("names are not known"));
     for end in (0..DOCUMENT.len()).step_by(31) {
         let _ = read(&DOCUMENT[..end], &partial);

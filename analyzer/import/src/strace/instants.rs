@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use serde::Serialize;
-use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::run_writer::Text;
 use trueno_format::schema::AnnotationRow;
 
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 pub(crate) const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Limit for all kept arguments, because a run holds each of its texts in memory.
@@ -57,22 +57,23 @@ impl Instants {
         (thread, time_ns): (Option<u32>, i64),
         name: &str,
         mut arguments: Arguments<'_>,
-        into: &mut RunWriter,
-        notes: &mut Notes,
+        import: &mut Import<'_>,
     ) -> Result<(), Error> {
         if let Some(args) = &arguments.args {
             if self.bytes + args.len().min(MAX_TEXT_BYTES) > MAX_BYTES {
-                notes.leave_out_argument("args");
-                notes.warn("only the first 64 MiB of arguments of instants are kept");
+                import.notes.leave_out_argument("args");
+                import
+                    .notes
+                    .warn("only the first 64 MiB of arguments of instants are kept");
                 arguments.args = None;
             } else if args.len() > MAX_TEXT_BYTES {
-                notes.warn("arguments longer than 64 KiB are cut");
+                import.notes.warn("arguments longer than 64 KiB are cut");
                 arguments.args = Some(cut(args).to_owned().into());
             }
         }
         let json = serde_json::to_string(&arguments).unwrap_or_default();
         self.bytes += json.len();
-        self.add_json((thread, time_ns), name, &json, into, notes)
+        self.add_json((thread, time_ns), name, &json, import)
     }
 
     pub fn add_json(
@@ -80,18 +81,17 @@ impl Instants {
         (thread, time_ns): (Option<u32>, i64),
         name: &str,
         json: &str,
-        into: &mut RunWriter,
-        notes: &mut Notes,
+        import: &mut Import<'_>,
     ) -> Result<(), Error> {
         let row = AnnotationRow {
-            kind: *self.kind.get_or_insert_with(|| into.text("instant")),
-            name: into.text(name),
+            kind: *self.kind.get_or_insert_with(|| import.text("instant")),
+            name: import.text(name),
             thread,
             time_ns,
-            arguments: Some(into.text(json)),
+            arguments: Some(import.text(json)),
             ..AnnotationRow::default()
         };
-        notes.add(into, &row)
+        import.add(&row)
     }
 }
 

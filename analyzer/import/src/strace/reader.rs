@@ -1,6 +1,6 @@
 //! Lines in their order to rows.
 
-use trueno_format::run_writer::{RunWriter, TableId};
+use trueno_format::run_writer::RunWriter;
 use trueno_format::stacks::{Frame, Stacks};
 
 use super::arguments;
@@ -12,7 +12,7 @@ use super::outcome::Outcome;
 use super::stamp::Timeline;
 use super::system_calls::{SystemCall, SystemCalls};
 use super::threads::{OpenCall, Threads};
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 const NO_TIMES: &str = "the file has no times: its calls keep their order, and those with a duration are placed end to end in \
                         each thread; record with `strace -f -ttt -T`";
@@ -56,26 +56,21 @@ enum Record {
 }
 
 impl Reader {
-    pub fn line(
-        &mut self,
-        text: &str,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<(), Error> {
+    pub fn line(&mut self, text: &str, import: &mut Import<'_>) -> Result<(), Error> {
         if is_stack_line(text) {
-            notes.read("stack frame");
+            import.notes.read("stack frame");
             match (FrameText::parse(text), &mut self.pending) {
-                (Some(frame), Some(pending)) => pending.frames.push(frame.intern(into)),
-                (None, Some(_)) => notes.skip("stack frame without a location"),
-                (_, None) => notes.skip("stack frame without a call"),
+                (Some(frame), Some(pending)) => pending.frames.push(frame.intern(import.into)),
+                (None, Some(_)) => import.notes.skip("stack frame without a location"),
+                (_, None) => import.notes.skip("stack frame without a call"),
             }
             return Ok(());
         }
-        self.flush(into, notes)?;
+        self.flush(import)?;
         if let Some((before, thread)) = attached(text) {
             self.threads.attach(thread);
             self.cut.push_str(before);
-            notes.skip(MESSAGE);
+            import.notes.skip(MESSAGE);
             return Ok(());
         }
         let joined = if self.cut.is_empty() {
@@ -86,26 +81,26 @@ impl Reader {
         let text = joined.as_deref().unwrap_or(text);
         let Some(line) = line::parse(text) else {
             if text.starts_with("strace: ") {
-                notes.skip(MESSAGE);
+                import.notes.skip(MESSAGE);
             } else if !text.trim().is_empty() {
-                notes.leave_out("line that is not a call");
+                import.notes.leave_out("line that is not a call");
             }
             return Ok(());
         };
-        notes.read(line.kind());
+        import.notes.read(line.kind());
         let time_ns = self.timeline.time_ns(line.stamp, line.since_last_ns);
         let thread = self
             .threads
             .number(line.thread_id, line.thread_name, time_ns);
         match line.body {
             Body::Call(beginning, end) => {
-                let open = open(&beginning, time_ns, into);
+                let open = open(&beginning, time_ns, import.into);
                 self.ended(thread, open, "", end);
             }
             Body::Unfinished(beginning) => {
-                let open = open(&beginning, time_ns, into);
+                let open = open(&beginning, time_ns, import.into);
                 if self.threads.get(thread).open.replace(open).is_some() {
-                    notes.leave_out(NOT_ENDED);
+                    import.notes.leave_out(NOT_ENDED);
                 }
             }
             Body::Resumed(name, arguments, end) => match self.threads.get(thread).open.take() {
@@ -114,9 +109,11 @@ impl Reader {
                 }
                 open => {
                     if open.is_some() {
-                        notes.leave_out(NOT_ENDED);
+                        import.notes.leave_out(NOT_ENDED);
                     }
-                    notes.leave_out("end of a call without its beginning");
+                    import
+                        .notes
+                        .leave_out("end of a call without its beginning");
                 }
             },
             Body::Event(event) => self.event(thread, time_ns, event),
@@ -167,7 +164,7 @@ impl Reader {
         });
     }
 
-    fn flush(&mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+    fn flush(&mut self, import: &mut Import<'_>) -> Result<(), Error> {
         let Some(pending) = self.pending.take() else {
             return Ok(());
         };
@@ -178,7 +175,7 @@ impl Reader {
             frames,
         } = pending;
         let outermost_first = frames.into_iter().rev();
-        let stack = self.stacks.innermost(into, outermost_first)?;
+        let stack = self.stacks.innermost(import.into, outermost_first)?;
         if !self.timeline.is_timed() {
             start_ns = self.threads.get(thread).reached_ns;
         }
@@ -203,7 +200,7 @@ impl Reader {
                 };
                 let place = (Some(thread), start_ns);
                 let instants = &mut self.calls.instants;
-                return instants.add(place, &name, arguments, into, notes);
+                return instants.add(place, &name, arguments, import);
             }
         };
         let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0));
@@ -225,59 +222,58 @@ impl Reader {
             source: None,
             joined: joined.and_then(|child| self.threads.join(child)),
         };
-        let row = self.calls.add(&call, into, notes)?;
+        let row = self.calls.add(&call, import)?;
         if let Some(row) = row
             && let Some(edge) = self.threads.wrote(thread, row)
         {
-            self.calls.spawn(edge, into, notes)?;
+            self.calls.spawn(edge, import)?;
         }
         if let Some(child) = child.filter(|_| call_kind::spawns(&name)) {
             let is_same_process = call_kind::begins_thread(&arguments);
             let edge = self.threads.spawn(thread, child, is_same_process, row);
             if let Some(edge) = edge {
-                self.calls.spawn(edge, into, notes)?;
+                self.calls.spawn(edge, import)?;
             }
         }
         Ok(())
     }
 
     /// Ends the run. Returns its length, if the file has times.
-    pub fn finish(mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<i64>, Error> {
-        self.flush(into, notes)?;
+    pub fn finish(mut self, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
+        self.flush(import)?;
         for _ in self
             .threads
             .iter_mut()
             .filter_map(|thread| thread.open.take())
         {
-            notes.leave_out(NOT_ENDED);
+            import.notes.leave_out(NOT_ENDED);
         }
-        self.threads.write(into, notes)?;
-        let stacks = into.rows(TableId::Stacks);
-        if stacks > 0 {
-            notes.kept.insert("stacks", stacks);
-        }
+        self.threads.write(import)?;
+        import.count_stacks();
         if self.calls.untimed > 0 {
-            notes.warn(format!(
+            import.notes.warn(format!(
                 "{} calls have no duration and became instants: how long they took is not known; record with \
                  `strace -f -ttt -T`",
                 self.calls.untimed
             ));
         }
         if self.first_ns < 0 {
-            notes.warn("the first line is not the earliest: earlier calls have negative times");
+            import
+                .notes
+                .warn("the first line is not the earliest: earlier calls have negative times");
         }
         if self.timeline.is_coarse() {
-            notes.warn(
+            import.notes.warn(
                 "times are whole seconds: calls of one second begin together; record with `-ttt`",
             );
         }
         if !self.timeline.is_timed() {
-            into.run().clock.source = "none".to_owned();
-            notes.warn(NO_TIMES);
+            import.into.run().clock.source = "none".to_owned();
+            import.notes.warn(NO_TIMES);
             return Ok(None);
         }
-        into.run().clock.source = "strace".to_owned();
-        into.run().clock.origin_realtime_ns = self.timeline.origin_realtime_ns();
+        import.into.run().clock.source = "strace".to_owned();
+        import.into.run().clock.origin_realtime_ns = self.timeline.origin_realtime_ns();
         Ok(Some(self.last_ns))
     }
 }

@@ -11,7 +11,7 @@ use trueno_format::schema::{CallRow, EdgeRow, SyncRow};
 use super::call_kind;
 use super::instants::{Arguments, Instants, Source};
 use super::outcome::Outcome;
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SystemCall<'a> {
@@ -51,8 +51,7 @@ impl SystemCalls {
     pub fn add(
         &mut self,
         call: &SystemCall<'_>,
-        into: &mut RunWriter,
-        notes: &mut Notes,
+        import: &mut Import<'_>,
     ) -> Result<Option<u64>, Error> {
         let target = call_kind::target(call.name, call.arguments);
         let (target, errno) = (target.as_deref(), call.outcome.errno.as_deref());
@@ -72,29 +71,28 @@ impl SystemCalls {
                 ..Arguments::default()
             };
             let place = (Some(call.thread), call.start_ns);
-            self.instants
-                .add(place, call.name, arguments, into, notes)?;
+            self.instants.add(place, call.name, arguments, import)?;
             return Ok(None);
         };
         if !call.text.is_empty() {
-            notes.leave_out_argument("args");
+            import.notes.leave_out_argument("args");
         }
-        let texts = self.texts(into);
+        let texts = self.texts(import.into);
         let row = CallRow {
             id: self.next_id(),
-            name: into.text(call.name),
+            name: import.text(call.name),
             thread: call.thread,
             start_ns: call.start_ns,
             dur_ns,
             status,
             kind: Some(texts.syscall),
-            target: target.map(|text| into.text(text)),
+            target: target.map(|text| import.text(text)),
             bytes,
-            errno: errno.map(|text| into.text(text)),
+            errno: errno.map(|text| import.text(text)),
             stack: call.stack,
             ..CallRow::default()
         };
-        notes.add(into, &row)?;
+        import.add(&row)?;
         if call_kind::waits(call.name, call.arguments, target) {
             let wait = SyncRow {
                 id: self.next_id(),
@@ -114,22 +112,17 @@ impl SystemCalls {
                     to: wait.id,
                     kind: texts.joins,
                 };
-                notes.add(into, &edge)?;
+                import.add(&edge)?;
             }
-            notes.add(into, &wait)?;
+            import.add(&wait)?;
         }
         Ok(Some(row.id))
     }
 
     /// Writes the edge from the call that started a thread to the thread's first row.
-    pub fn spawn(
-        &mut self,
-        (from, to): (u64, u64),
-        into: &mut RunWriter,
-        notes: &mut Notes,
-    ) -> Result<(), Error> {
-        let kind = self.texts(into).spawns;
-        notes.add(into, &EdgeRow { from, to, kind })
+    pub fn spawn(&mut self, (from, to): (u64, u64), import: &mut Import<'_>) -> Result<(), Error> {
+        let kind = self.texts(import.into).spawns;
+        import.add(&EdgeRow { from, to, kind })
     }
 
     fn next_id(&mut self) -> u64 {

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::ThreadRow;
 use trueno_format::stacks::Frame;
 
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 #[derive(Debug, Default)]
 pub struct Thread {
@@ -153,18 +152,18 @@ impl Threads {
         self.ended.remove(&os_id)
     }
 
-    pub fn write(&self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+    pub fn write(&self, import: &mut Import<'_>) -> Result<(), Error> {
         for (number, thread) in (0..).zip(&self.list) {
             let os_id = Some(thread.os_id).filter(|id| *id != 0);
             let row = ThreadRow {
                 thread: number,
-                name: thread.name.as_deref().map(|name| into.text(name)),
+                name: thread.name.as_deref().map(|name| import.text(name)),
                 os_id,
                 start_ns: Some(thread.start_ns),
                 process: os_id.map(|id| self.process(id)),
                 ..ThreadRow::default()
             };
-            notes.add(into, &row)?;
+            import.add(&row)?;
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
-use super::TensorRt;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// As written by `printPerformanceProfile` and `exportJSONTrace` of `sampleReporting.cpp`.
 const TIMES: &str = "[
@@ -18,32 +17,26 @@ const SUMS: &str = "[
 ";
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("times.json");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| TensorRt.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn inferences_become_work_and_those_that_overlap_stand_on_other_streams() {
-    assert!(TensorRt.recognises(&Head::new(TIMES.as_bytes())));
+    assert!(recognises(&IMPORTER, TIMES.as_bytes()));
     let run = read(TIMES, &Options::default()).unwrap();
     assert_eq!(
-        run.rows(
-            "kernels",
-            &["name", "device", "stream", "start_ns", "dur_ns"]
-        ),
+        run.rows("kernels", "name device stream start_ns dur_ns"),
         [
             "inference 0 1 300000 2000000",
             "inference 0 4 1300000 2000000"
         ]
     );
     assert_eq!(
-        run.rows("transfers", &["direction", "stream", "bytes", "dur_ns"]),
+        run.rows("transfers", "direction stream bytes dur_ns"),
         ["h2d 0 - 200000", "d2h 2 - 100000"]
     );
     assert_eq!(
-        run.rows("calls", &["name", "dur_ns"]),
+        run.rows("calls", "name dur_ns"),
         ["enqueue 250000", "enqueue 250000"]
     );
     assert!(run.warns("begin apart"));
@@ -53,15 +46,15 @@ fn inferences_become_work_and_those_that_overlap_stand_on_other_streams() {
 fn older_names_of_copies_are_read() {
     let old = TIMES.replace("H2d", "In").replace("D2h", "Out");
     let run = read(&old, &Options::default()).unwrap();
-    assert_eq!(run.rows("transfers", &["direction"]), ["h2d", "d2h"]);
+    assert_eq!(run.rows("transfers", "direction"), ["h2d", "d2h"]);
 }
 
 #[test]
 fn sums_of_layers_become_counters_and_the_run_has_no_length() {
-    assert!(TensorRt.recognises(&Head::new(SUMS.as_bytes())));
+    assert!(recognises(&IMPORTER, SUMS.as_bytes()));
     let run = read(SUMS, &Options::default()).unwrap();
     assert_eq!(
-        run.rows("counters", &["value", "unit", "name"]),
+        run.rows("counters", "value unit name"),
         [
             "12500000 ns sum: conv1 total",
             "124000 ns sum: conv1 median",
@@ -76,19 +69,11 @@ fn sums_of_layers_become_counters_and_the_run_has_no_length() {
 
 #[test]
 fn cut_and_empty_files_are_refused_or_read_in_part() {
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     for (text, table) in [(TIMES, "kernels"), (SUMS, "counters")] {
         let cut = &text[..text.rfind(", {").unwrap()];
         assert!(read(cut, &Options::default()).is_err());
-        assert!(
-            !read(cut, &partial)
-                .unwrap()
-                .rows(table, &["name"])
-                .is_empty()
-        );
+        assert!(!read(cut, &partial).unwrap().rows(table, "name").is_empty());
         for end in (0..text.len()).step_by(29) {
             let _ = read(&text[..end], &partial);
         }

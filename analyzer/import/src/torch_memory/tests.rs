@@ -1,7 +1,7 @@
-use super::TorchMemory;
-use crate::importer::Head;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use super::IMPORTER;
+use crate::pickle::tests::pickled;
+use crate::read_back::{Imported, of_bytes, recognises};
+use crate::{Error, Options};
 
 /// A snapshot as Python wrote it: a segment, two blocks in use (one older than the trace), an allocation that is
 /// freed again, and one that failed.
@@ -33,25 +33,19 @@ fn bytes() -> Vec<u8> {
 }
 
 fn read(bytes: &[u8], partial: bool) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("snapshot.pickle");
-    std::fs::write(&file, bytes).unwrap();
     let options = Options {
         partial,
         ..Options::default()
     };
-    read_back(|into, notes| TorchMemory.import(&file, &options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, bytes, &options)
 }
 
 #[test]
 fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
-    assert!(TorchMemory.recognises(&Head::new(&bytes())));
+    assert!(recognises(&IMPORTER, bytes()));
     let run = read(&bytes(), false).unwrap();
     assert_eq!(
-        run.rows(
-            "allocations",
-            &["time_ns", "device", "bytes", "address", "tag"]
-        ),
+        run.rows("allocations", "time_ns device bytes address tag"),
         [
             "10000 0 1024 140000000000000 /a/model.py:12 forward",
             "20000 0 512 140000000002048 /a/model.py:12 forward",
@@ -59,7 +53,7 @@ fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
         ]
     );
     assert_eq!(
-        run.rows("counters", &["time_ns", "name", "value"]),
+        run.rows("counters", "time_ns name value"),
         [
             "0 gpu0 allocated 512",
             "0 gpu0 reserved 0",
@@ -69,9 +63,9 @@ fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
             "31000 gpu0 allocated 1536",
         ]
     );
-    let columns = ["name", "time_ns", "device", "arguments"];
+    let columns = "name time_ns device arguments";
     assert_eq!(
-        run.rows("annotations", &columns),
+        run.rows("annotations", columns),
         ["out of memory 40000 0 {\"bytes\":1099511627776}"]
     );
     assert_eq!(run.wall_ns, Some(40_000));
@@ -118,7 +112,7 @@ fn a_cut_snapshot_is_refused_or_read_in_part_and_noise_is_borne() {
         assert!(read(&whole[..end], false).is_err(), "{end}");
     }
     let run = read(&whole[..whole.len() - 200], true).unwrap();
-    assert_eq!(run.rows("allocations", &["bytes"]).len(), 3);
+    assert_eq!(run.rows("allocations", "bytes").len(), 3);
     assert_eq!(run.run.problems.len(), 1);
     for at in (2..whole.len()).step_by(5) {
         for byte in [b'(', b'u', b'.'] {
@@ -127,42 +121,6 @@ fn a_cut_snapshot_is_refused_or_read_in_part_and_noise_is_borne() {
             let _ = read(&changed, at % 2 == 0);
         }
     }
-}
-
-/// The pickle of a document, as Python would write it.
-fn pickle(document: &serde_json::Value) -> Vec<u8> {
-    fn put(value: &serde_json::Value, into: &mut Vec<u8>) {
-        use serde_json::Value;
-        let text = |text: &str, into: &mut Vec<u8>| {
-            into.push(b'X');
-            into.extend((text.len() as u32).to_le_bytes());
-            into.extend(text.bytes());
-        };
-        match value {
-            Value::Object(items) => {
-                into.extend(b"}(");
-                for (key, item) in items {
-                    text(key, into);
-                    put(item, into);
-                }
-                into.push(b'u');
-            }
-            Value::Array(items) => {
-                into.extend(b"](");
-                items.iter().for_each(|item| put(item, into));
-                into.push(b'e');
-            }
-            Value::String(value) => text(value, into),
-            value => {
-                into.extend([0x8a, 8]);
-                into.extend(value.as_i64().unwrap().to_le_bytes());
-            }
-        }
-    }
-    let mut bytes = vec![0x80, 4];
-    put(document, &mut bytes);
-    bytes.push(b'.');
-    bytes
 }
 
 #[test]
@@ -181,16 +139,39 @@ fn events_without_times_keep_their_order_and_give_the_peak() {
             [event("alloc", 9, 256)],
         ],
     });
-    let run = read(&pickle(&snapshot), false).unwrap();
+    let run = read(&pickled(&snapshot), false).unwrap();
     assert_eq!(
-        run.rows("allocations", &["time_ns", "device", "bytes"]),
+        run.rows("allocations", "time_ns device bytes"),
         ["0 1 256", "1 0 1024", "2 0 512", "3 0 -1024"]
     );
-    let counters = run.rows("counters", &["name", "value"]);
+    let counters = run.rows("counters", "name value");
     assert!(counters.contains(&"gpu0 allocated 1536".to_owned()));
     assert_eq!(run.wall_ns, None);
     assert!(run.warns("PyTorch 2.2"));
     assert_eq!(run.run.problems.len(), 1);
+}
+
+#[test]
+fn sizes_that_no_address_space_has_are_set_aside() {
+    let event = |action: &str, size: i64| serde_json::json!({"action": action, "addr": 1, "size": size, "time_us": 5});
+    let events = [
+        event("free_completed", i64::MAX),
+        event("segment_alloc", i64::MAX),
+        event("alloc", 512),
+    ];
+    let segment = serde_json::json!({"device": 0, "total_size": 4096, "allocated_size": 512});
+    let snapshot = serde_json::json!({"segments": [segment], "device_traces": [events]});
+    let run = read(&pickled(&snapshot), false).unwrap();
+    assert_eq!(run.rows("allocations", "bytes"), ["512"]);
+    assert_eq!(
+        run.rows("counters", "name value"),
+        [
+            "gpu0 allocated 0",
+            "gpu0 reserved 4096",
+            "gpu0 allocated 512"
+        ]
+    );
+    assert_eq!(run.left_out("64 PiB"), 2);
 }
 
 #[test]
@@ -225,9 +206,9 @@ fn memory_belongs_to_the_operator_and_not_to_the_allocator_below_it() {
     let event = |frames: &serde_json::Value| serde_json::json!({"action": "alloc", "addr": 1, "size": 8, "time_us": 5, "frames": frames});
     let events: Vec<_> = frames.iter().map(event).collect();
     let snapshot = serde_json::json!({"segments": [], "device_traces": [events]});
-    let run = read(&pickle(&snapshot), false).unwrap();
+    let run = read(&pickled(&snapshot), false).unwrap();
     assert_eq!(
-        run.rows("allocations", &["tag"]),
+        run.rows("allocations", "tag"),
         [
             "at::_ops::bmm::redispatch(c10::DispatchKeySet, at::Tensor const&)",
             "my_extension::forward(at::Tensor)",

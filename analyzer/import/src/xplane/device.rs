@@ -88,8 +88,8 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
     });
     let version = |name: &str| stat(name).and_then(Value::unsigned);
     let row = DeviceRow {
-        device: rows.into.text(&format!("gpu:{device}")),
-        name: Some(rows.into.text(&name)),
+        device: rows.import.text(&format!("gpu:{device}")),
+        name: Some(rows.import.text(&name)),
         memory_bytes: stat("memory_size").and_then(Value::unsigned),
         multiprocessors: stat("core_count")
             .and_then(Value::unsigned)
@@ -98,22 +98,22 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
             .zip(version("compute_cap_minor"))
             .map(|(major, minor)| rows.into.text(&format!("{major}.{minor}"))),
     };
-    rows.notes.add(rows.into, &row)
+    rows.import.add(&row)
 }
 
 fn counter(event: &Event<'_>, rows: &mut Rows<'_>) -> Result<(), Error> {
     let Some(value) = event.stat("counter_value").and_then(Value::number) else {
-        rows.notes.skip("counter without a value");
+        rows.import.notes.skip("counter without a value");
         return Ok(());
     };
     let row = CounterRow {
         time_ns: event.start_ns - rows.origin_ns,
-        name: rows.into.text(&event.name()),
+        name: rows.import.text(&event.name()),
         value,
-        source: rows.into.text("measured"),
+        source: rows.import.text("measured"),
         ..CounterRow::default()
     };
-    rows.notes.add(rows.into, &row)
+    rows.import.add(&row)
 }
 
 fn annotation(
@@ -123,15 +123,15 @@ fn annotation(
     rows: &mut Rows<'_>,
 ) -> Result<(), Error> {
     let row = AnnotationRow {
-        kind: rows.into.text("device"),
-        name: rows.into.text(&event.name()),
+        kind: rows.import.text("device"),
+        name: rows.import.text(&event.name()),
         device: Some(device),
         stream: Some(stream),
         time_ns: event.start_ns - rows.origin_ns,
         dur_ns: Some(event.end_ns - event.start_ns),
         ..AnnotationRow::default()
     };
-    rows.notes.add(rows.into, &row)
+    rows.import.add(&row)
 }
 
 fn kernel(
@@ -146,18 +146,18 @@ fn kernel(
     let part = |of: Option<[u32; 3]>, at: usize| of.map(|of| of[at]);
     let (grid, block) = (dimensions(&details, "grid"), dimensions(&details, "block"));
     let (flops, bytes) = work(event);
-    let declared = (flops.is_some() || bytes.is_some()).then(|| rows.into.text("declared"));
+    let declared = (flops.is_some() || bytes.is_some()).then(|| rows.import.text("declared"));
     let name = event.name();
     let row = KernelRow {
         id,
         // ROCm names the descriptor.
-        name: rows.into.text(name.strip_suffix(".kd").unwrap_or(&name)),
+        name: rows.import.text(name.strip_suffix(".kd").unwrap_or(&name)),
         device: Some(device),
         stream: Some(stream),
         correlation: event.stat("correlation_id").and_then(Value::unsigned),
         start_ns: event.start_ns - rows.origin_ns,
         dur_ns: event.end_ns - event.start_ns,
-        timing: rows.into.text("device"),
+        timing: rows.import.text("device"),
         grid_x: part(grid, 0),
         grid_y: part(grid, 1),
         grid_z: part(grid, 2),
@@ -173,7 +173,7 @@ fn kernel(
         work_source: declared,
         ..KernelRow::default()
     };
-    rows.notes.add(rows.into, &row)?;
+    rows.import.add(&row)?;
     let columns = [
         "correlation_id",
         "kernel_details",
@@ -194,18 +194,19 @@ fn transfer(
     let name = event.name();
     let kinds = [word(details, "kind_src"), word(details, "kind_dst")];
     let direction = direction(&name, kinds[0], kinds[1]).unwrap_or_else(|| {
-        rows.notes
+        rows.import
+            .notes
             .warn("copies of an unknown kind have the direction unknown");
         Direction::Unknown.name()
     });
     let known = ["pageable", "pinned", "device", "managed", "array"];
     let [source, target] = kinds.map(|kind| {
         let kind = kind.filter(|kind| known.contains(kind));
-        kind.map(|kind| rows.into.text(kind))
+        kind.map(|kind| rows.import.text(kind))
     });
     let row = TransferRow {
         id,
-        direction: rows.into.text(direction),
+        direction: rows.import.text(direction),
         bytes: number(details, "size"),
         src_kind: source,
         dst_kind: target,
@@ -214,9 +215,9 @@ fn transfer(
         stream: Some(stream),
         start_ns: event.start_ns - rows.origin_ns,
         dur_ns: event.end_ns - event.start_ns,
-        timing: rows.into.text("device"),
+        timing: rows.import.text("device"),
         correlation: event.stat("correlation_id").and_then(Value::unsigned),
         ..TransferRow::default()
     };
-    rows.notes.add(rows.into, &row)
+    rows.import.add(&row)
 }

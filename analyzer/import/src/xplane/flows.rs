@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::EdgeRow;
 
 use super::plane::Event;
-use crate::{Error, Notes};
+use crate::{Error, Import};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
@@ -46,8 +45,8 @@ impl Flows {
     }
 
     /// Writes an edge from the last producer that began before each consumer.
-    pub fn write(mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
-        let [depends_on, spawns] = ["depends_on", "spawns"].map(|text| into.text(text));
+    pub fn write(mut self, import: &mut Import<'_>) -> Result<(), Error> {
+        let [depends_on, spawns] = ["depends_on", "spawns"].map(|text| import.text(text));
         for producers in self.producers.values_mut() {
             producers.sort_by_key(|placed| (placed.start_ns, placed.row));
         }
@@ -55,11 +54,13 @@ impl Flows {
             let producers = self.producers.get(&key).map_or(&[][..], Vec::as_slice);
             let count = producers.partition_point(|from| from.start_ns <= to.start_ns);
             let Some(from) = count.checked_sub(1).map(|last| producers[last]) else {
-                notes.skip("flow whose producer is not in the file");
+                import.notes.skip("flow whose producer is not in the file");
                 continue;
             };
             if from.thread == to.thread {
-                notes.repeat("flow within a thread, already known from its order");
+                import
+                    .notes
+                    .repeat("flow within a thread, already known from its order");
                 continue;
             }
             let row = EdgeRow {
@@ -71,7 +72,7 @@ impl Flows {
                     spawns
                 },
             };
-            notes.add(into, &row)?;
+            import.add(&row)?;
         }
         Ok(())
     }

@@ -41,7 +41,7 @@ pub fn write(mut events: Vec<Event<'_>>, rows: &mut Rows<'_>) -> Result<(), Erro
             lanes.place(event.start_ns, event.end_ns, Some(0))
         };
         if lane > 0 {
-            rows.notes.warn(
+            rows.import.notes.warn(
                 "events of one thread overlap without nesting: some are on additional lanes, which are inferred",
             );
         }
@@ -98,7 +98,9 @@ pub fn write(mut events: Vec<Event<'_>>, rows: &mut Rows<'_>) -> Result<(), Erro
         }
     }
     for _ in places.iter().flat_map(|place| &place.marks) {
-        rows.notes.skip("flow to a mark after which nothing ran");
+        rows.import
+            .notes
+            .skip("flow to a mark after which nothing ran");
     }
     Ok(())
 }
@@ -134,15 +136,15 @@ fn instant(
     rows: &mut Rows<'_>,
 ) -> Result<(), Error> {
     let row = AnnotationRow {
-        kind: rows.into.text("instant"),
-        name: rows.into.text(&event.name()),
+        kind: rows.import.text("instant"),
+        name: rows.import.text(&event.name()),
         thread: Some(thread),
         brick: around.map(|open| open.placed.row),
         time_ns: event.start_ns - rows.origin_ns,
         dur_ns: (event.event.duration_ps > 0).then_some(event.end_ns - event.start_ns),
         ..AnnotationRow::default()
     };
-    rows.notes.add(rows.into, &row)
+    rows.import.add(&row)
 }
 
 fn call(
@@ -154,14 +156,14 @@ fn call(
     let row = CallRow {
         id: placed.row,
         brick: around.map(|open| open.placed.row),
-        name: rows.into.text(&event.name()),
+        name: rows.import.text(&event.name()),
         thread: placed.thread,
         start_ns: event.start_ns - rows.origin_ns,
         dur_ns: event.end_ns - event.start_ns,
         correlation: event.stat("correlation_id").and_then(Value::unsigned),
         ..CallRow::default()
     };
-    rows.notes.add(rows.into, &row)?;
+    rows.import.add(&row)?;
     rows.attributes(placed.row, event.stats(), &["correlation_id"])
 }
 
@@ -172,22 +174,22 @@ fn operation(
     rows: &mut Rows<'_>,
 ) -> Result<(), Error> {
     let (flops, bytes) = work(event);
-    let declared = (flops.is_some() || bytes.is_some()).then(|| rows.into.text("declared"));
+    let declared = (flops.is_some() || bytes.is_some()).then(|| rows.import.text("declared"));
     let row = KernelRow {
         id: placed.row,
         brick: around.map(|open| open.placed.row),
-        name: rows.into.text(&event.name()),
-        backend: Some(rows.into.text("xla")),
+        name: rows.import.text(&event.name()),
+        backend: Some(rows.import.text("xla")),
         thread: Some(placed.thread),
         start_ns: event.start_ns - rows.origin_ns,
         dur_ns: event.end_ns - event.start_ns,
-        timing: rows.into.text("host"),
+        timing: rows.import.text("host"),
         flops,
         bytes,
         work_source: declared,
         ..KernelRow::default()
     };
-    rows.notes.add(rows.into, &row)?;
+    rows.import.add(&row)?;
     rows.attributes(placed.row, event.all_stats(), &["flops", "bytes_accessed"])
 }
 
@@ -210,23 +212,23 @@ fn brick(
     let row = BrickRow {
         id: placed.row,
         parent: around.map(|open| open.placed.row),
-        kind: rows.into.text(match step {
+        kind: rows.import.text(match step {
             Some(_) => "iteration",
             None => "function",
         }),
-        name: rows.into.text(name),
+        name: rows.import.text(name),
         thread: placed.thread,
         start_ns: event.start_ns - rows.origin_ns,
         dur_ns: event.end_ns - event.start_ns,
-        timing: rows.into.text("host"),
+        timing: rows.import.text("host"),
         iteration,
         file: place
             .as_ref()
-            .map(|(file, _)| -> Text { rows.into.text(file) }),
+            .map(|(file, _)| -> Text { rows.import.text(file) }),
         line: place.and_then(|(_, line)| line),
         ..BrickRow::default()
     };
-    rows.notes.add(rows.into, &row)?;
+    rows.import.add(&row)?;
     rows.attributes(placed.row, event.stats(), &["step_num"])?;
     Ok(iteration)
 }

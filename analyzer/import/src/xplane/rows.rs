@@ -1,10 +1,8 @@
 //! Rows of a whole profile.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use trueno_analysis::vendors::device_of_process;
-use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{AttributeRow, ThreadRow};
 
 use super::flows::Flows;
@@ -12,7 +10,7 @@ use super::merged_calls;
 use super::messages::XSpace;
 use super::plane::{Event, Kind, events, kind_of};
 use super::stats::{Value, attribute, name_of};
-use crate::{Error, Notes};
+use crate::{Error, Import, Notes};
 
 /// Later times (from 2001 on) are Unix times. Others count from the beginning of the profile.
 const EPOCH_NS: i64 = 1_000_000_000_000_000_000;
@@ -30,8 +28,7 @@ pub struct Rows<'a> {
     /// Number of rows per thread and, after them, per device stream.
     counts: Vec<u64>,
     pub flows: Flows,
-    pub into: &'a mut RunWriter,
-    pub notes: &'a mut Notes,
+    pub import: Import<'a>,
 }
 
 impl Rows<'_> {
@@ -57,13 +54,13 @@ impl Rows<'_> {
         let thread = self.new_place();
         let row = ThreadRow {
             thread,
-            name: Some(self.into.text(name)),
+            name: Some(self.import.text(name)),
             os_id,
             start_ns: Some(start_ns - self.origin_ns),
             process,
             ..ThreadRow::default()
         };
-        self.notes.add(self.into, &row)?;
+        self.import.add(&row)?;
         Ok(thread)
     }
 
@@ -81,21 +78,17 @@ impl Rows<'_> {
             if name.is_empty() || is(&own) || is(columns) {
                 continue;
             }
-            let row: Option<AttributeRow> = attribute(span, name, value, self.into, self.notes);
+            let row: Option<AttributeRow> =
+                attribute(span, name, value, self.import.into, self.import.notes);
             if let Some(row) = row {
-                self.notes.add(self.into, &row)?;
+                self.import.add(&row)?;
             }
         }
         Ok(())
     }
 }
 
-pub fn write(
-    space: &XSpace,
-    path: &Path,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
+pub fn write(space: &XSpace, mut import: Import<'_>) -> Result<Option<i64>, Error> {
     // Lines of one number are one thread, also those of other planes. Functions of Python stand on a lane beside: an
     // annotation begins in one function, `__enter__`, and ends in another.
     let mut threads = Threads::new();
@@ -103,7 +96,7 @@ pub fn write(
     for plane in &space.planes {
         let mut lines = Vec::new();
         for line in &plane.lines {
-            let events = events(plane, line, notes);
+            let events = events(plane, line, import.notes);
             match kind_of(plane) {
                 Kind::Device => lines.push((line, events)),
                 Kind::Host | Kind::Calls => {
@@ -118,21 +111,20 @@ pub fn write(
             devices.push((plane, lines));
         }
     }
-    leave_out_profiler(&mut threads, notes);
-    merged_calls::place(&mut threads, notes);
+    leave_out_profiler(&mut threads, import.notes);
+    merged_calls::place(&mut threads, import.notes);
     let on_devices = devices
         .iter()
         .flat_map(|(_, lines)| lines.iter().map(|(_, events)| events));
     let all = || threads.values().chain(on_devices.clone()).flatten();
     let origin_ns = all().map(|event| event.start_ns).min().unwrap_or(0);
     let last_ns = all().map(|event| event.end_ns).max();
-    describe(space, path, origin_ns, into, notes);
+    describe(space, origin_ns, &mut import);
     let mut rows = Rows {
         origin_ns,
         counts: Vec::new(),
         flows: Flows::default(),
-        into,
-        notes,
+        import,
     };
     for events in threads.into_values() {
         super::host::write(events, &mut rows)?;
@@ -146,10 +138,7 @@ pub fn write(
         taken.insert(number);
         super::device::write(number, plane, lines, &mut rows)?;
     }
-    let Rows {
-        flows, into, notes, ..
-    } = rows;
-    flows.write(into, notes)?;
+    rows.flows.write(&mut rows.import)?;
     Ok(last_ns.map(|last_ns| last_ns - origin_ns))
 }
 
@@ -189,7 +178,8 @@ fn leave_out_profiler(threads: &mut Threads<'_>, notes: &mut Notes) {
     }
 }
 
-fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, notes: &mut Notes) {
+fn describe(space: &XSpace, origin_ns: i64, import: &mut Import<'_>) {
+    let path = import.path;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut values = BTreeMap::new();
     let mut begin_ns = None;
@@ -197,13 +187,13 @@ fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, n
         let has_program = |stat| name_of(plane, stat) == b"Hlo Proto";
         for metadata in plane.event_metadata.values() {
             if metadata.stats.iter().any(has_program) {
-                notes.skip("program of XLA (Hlo Proto)");
+                import.notes.skip("program of XLA (Hlo Proto)");
             }
         }
         for stat in &plane.stats {
             let name = text(name_of(plane, stat));
             let Some(value) = Value::new(plane, stat) else {
-                notes.leave_out_argument(&name);
+                import.notes.leave_out_argument(&name);
                 continue;
             };
             if name == "profile_start_time" {
@@ -214,17 +204,19 @@ fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, n
             if values.len() < MAX_VALUES && shown.len() <= MAX_VALUE_BYTES && is_text {
                 values.insert(format!("xplane.{}.{name}", text(&plane.name)), shown);
             } else {
-                notes.leave_out_argument(&name);
+                import.notes.leave_out_argument(&name);
             }
         }
     }
     let said = [("error", &space.errors), ("warning", &space.warnings)];
     for (kind, texts) in said {
         for each in texts {
-            notes.warn(format!("{kind} of the profiler: {}", text(each)));
+            import
+                .notes
+                .warn(format!("{kind} of the profiler: {}", text(each)));
         }
     }
-    let run = into.run();
+    let run = import.into.run();
     run.values.extend(values);
     run.clock.source = "imported: xplane".to_owned();
     run.clock.origin_realtime_ns = match (origin_ns >= EPOCH_NS, begin_ns) {

@@ -6,13 +6,12 @@ use std::path::Path;
 
 use prost::Message;
 
-use super::XPlaneFile;
+use super::IMPORTER;
 use super::messages::{
     StatValue, XEvent, XEventMetadata, XLine, XPlane, XSpace, XStat, XStatMetadata,
 };
-use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
-use crate::{Error, Importer, Options};
+use crate::read_back::{Imported, imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// Written by JAX 0.10.2 on a CPU: four steps of a jitted function, each in a `StepTraceAnnotation`, and one
 /// evaluation in a `TraceAnnotation`.
@@ -45,14 +44,11 @@ const LINES: [(&str, usize, usize, usize, i64); 4] = [
 
 fn jax() -> Imported {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(JAX);
-    imported(&XPlaneFile, &file).unwrap()
+    imported(&IMPORTER, &file).unwrap()
 }
 
 fn import_bytes(bytes: &[u8], options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("step.xplane.pb");
-    std::fs::write(&file, bytes).unwrap();
-    read_back(|run, notes| XPlaneFile.import(&file, options, run, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, bytes, options)
 }
 
 fn import(planes: Vec<XPlane>) -> Imported {
@@ -67,14 +63,14 @@ fn import(planes: Vec<XPlane>) -> Imported {
 fn events_and_their_lengths_are_those_of_another_reader() {
     let run = jax();
     let mut names = HashMap::new();
-    for row in run.rows("threads", &["thread", "name"]) {
+    for row in run.rows("threads", "thread name") {
         let (thread, name) = row.split_once(' ').unwrap();
         let name = name.split(['/', ',']).next().unwrap();
         names.insert(thread.to_owned(), name.to_owned());
     }
     let mut found: BTreeMap<&str, (usize, usize, usize, i64)> = BTreeMap::new();
     for (table, kernels) in [("bricks", 0), ("kernels", 1), ("annotations", 0)] {
-        for row in run.rows(table, &["thread", "dur_ns"]) {
+        for row in run.rows(table, "thread dur_ns") {
             let (thread, dur_ns) = row.split_once(' ').unwrap();
             let sums = found.entry(&names[thread]).or_default();
             let points = usize::from(dur_ns == "-");
@@ -101,8 +97,8 @@ fn events_and_their_lengths_are_those_of_another_reader() {
 #[test]
 fn steps_operations_and_annotations_are_found() {
     let run = jax();
-    let columns = ["kind", "name", "iteration", "start_ns", "dur_ns"];
-    let rows = run.rows("bricks", &columns);
+    let columns = "kind name iteration start_ns dur_ns";
+    let rows = run.rows("bricks", columns);
     let steps: Vec<_> = rows
         .iter()
         .filter(|row| row.starts_with("iteration"))
@@ -126,18 +122,18 @@ fn steps_operations_and_annotations_are_found() {
         rows.iter()
             .any(|row| row.starts_with("function") && row.contains(" 3 "))
     );
-    let operations = run.rows("kernels", &["name", "backend", "device", "flops"]);
+    let operations = run.rows("kernels", "name backend device flops");
     assert_eq!(operations.len(), 33);
     assert!(
         operations.iter().all(|row| row.ends_with(" xla - -")),
         "{operations:?}"
     );
     // XLA hands its work to threads of its own: flows between them are edges.
-    assert!(!run.rows("edges", &["kind"]).is_empty());
-    let python = run.rows("bricks", &["name", "file", "line"]);
+    assert!(!run.rows("edges", "kind").is_empty());
+    let python = run.rows("bricks", "name file line");
     let saw = |row: &str| python.iter().any(|other| other == row);
     assert!(saw("profiler.py:307 trace profiler.py 307"), "{python:?}");
-    let attributes = run.rows("attributes", &["name", "integer", "text"]);
+    let attributes = run.rows("attributes", "name integer text");
     assert!(attributes.contains(&"batch 7 -".to_owned()));
     assert!(attributes.contains(&"hlo_module - jit_step".to_owned()));
     assert_eq!(
@@ -258,51 +254,26 @@ fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
     let execute = vec![host.event("Execute", 0, 5_000, &[])];
     let host = host.line(20, "main", execute);
     let run = import(vec![gpu.0, calls.0, host.0]);
-    let columns = [
-        "name",
-        "device",
-        "stream",
-        "correlation",
-        "start_ns",
-        "dur_ns",
-        "timing",
-        "grid_x",
-        "block_x",
-        "registers",
-        "smem_static",
-        "smem_dynamic",
-        "occupancy_percent",
-        "flops",
-        "bytes",
-        "work_source",
-    ];
+    let columns = "name device stream correlation start_ns dur_ns timing grid_x block_x registers smem_static smem_dynamic occupancy_percent flops bytes work_source";
     // From 5.999 ns to 16.001 ns, both cut.
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", columns),
         ["loop_fusion 0 14 7 5 11 device 4 256 32 16 8 62.5 4096 512 declared"]
     );
-    let columns = [
-        "direction",
-        "bytes",
-        "src_kind",
-        "dst_kind",
-        "is_async",
-        "start_ns",
-        "dur_ns",
-    ];
+    let columns = "direction bytes src_kind dst_kind is_async start_ns dur_ns";
     assert_eq!(
-        run.rows("transfers", &columns),
+        run.rows("transfers", columns),
         ["h2d 1024 pinned device true 1 2"]
     );
-    let columns = ["name", "correlation", "thread", "start_ns", "dur_ns"];
-    assert_eq!(run.rows("calls", &columns), ["cuLaunchKernel 7 0 2 0"]);
-    assert_eq!(run.rows("bricks", &["name", "thread"]), ["Execute 0"]);
+    let columns = "name correlation thread start_ns dur_ns";
+    assert_eq!(run.rows("calls", columns), ["cuLaunchKernel 7 0 2 0"]);
+    assert_eq!(run.rows("bricks", "name thread"), ["Execute 0"]);
     assert_eq!(
-        run.rows("annotations", &["kind", "name", "dur_ns"]),
+        run.rows("annotations", "kind name dur_ns"),
         ["device jit_step 20"]
     );
     assert_eq!(
-        run.rows("devices", &["device", "name", "multiprocessors"]),
+        run.rows("devices", "device name multiprocessors"),
         ["gpu:0 A GPU 8"]
     );
 }
@@ -326,7 +297,7 @@ fn calls_beside(others: Vec<(i64, &str, i64, i64)>) -> Vec<String> {
         }
     }
     let run = import(vec![host.0]);
-    run.rows("calls", &["name", "correlation", "thread", "brick"])
+    run.rows("calls", "name correlation thread brick")
 }
 
 #[test]
@@ -363,7 +334,7 @@ fn starting_and_stopping_the_profiler_is_no_time_of_the_program() {
     ];
     let run = import(vec![host.line(1, "python", events).0]);
     assert_eq!(
-        run.rows("bricks", &["name", "start_ns", "dur_ns"]),
+        run.rows("bricks", "name start_ns dur_ns"),
         ["train.py:3 step 0 500", "train.py:8 start_trace 100 100"]
     );
     assert_eq!(run.wall_ns, Some(500));
@@ -381,10 +352,10 @@ fn operations_that_hold_others_are_drawn_over_them() {
     ];
     let run = import(vec![tpu.line(2, "XLA Ops", events).0]);
     assert_eq!(
-        run.rows("kernels", &["name", "dur_ns"]),
+        run.rows("kernels", "name dur_ns"),
         ["fusion.1 3", "fusion.2 5"]
     );
-    assert_eq!(run.rows("annotations", &["name", "dur_ns"]), ["while 10"]);
+    assert_eq!(run.rows("annotations", "name dur_ns"), ["while 10"]);
 }
 
 #[test]
@@ -404,10 +375,7 @@ fn what_has_no_time_or_no_sense_is_counted() {
         },
     ];
     let run = import(vec![host.line(1, "main", events).0]);
-    assert_eq!(
-        run.rows("bricks", &["name", "dur_ns"]),
-        ["event 1000", "good 1"]
-    );
+    assert_eq!(run.rows("bricks", "name dur_ns"), ["event 1000", "good 1"]);
     let reasons: Vec<_> = run.notes.left_out.values().copied().collect();
     assert_eq!(reasons, [1, 2], "{:?}", run.notes.left_out);
 }
@@ -420,11 +388,8 @@ fn events_of_a_thread_that_cross_stand_side_by_side() {
         host.event("b", 5_000, 10_000, &[]),
     ];
     let run = import(vec![host.line(1, "main", events).0]);
-    assert_eq!(
-        run.rows("bricks", &["name", "thread", "parent"]),
-        ["a 0 -", "b 1 -"]
-    );
-    assert_eq!(run.rows("threads", &["name"]), ["main", "main, lane 2"]);
+    assert_eq!(run.rows("bricks", "name thread parent"), ["a 0 -", "b 1 -"]);
+    assert_eq!(run.rows("threads", "name"), ["main", "main, lane 2"]);
     assert!(run.warns("lanes, which are inferred"));
 }
 
@@ -444,10 +409,7 @@ fn cut_files_are_refused_with_the_place_or_read_as_far_as_they_go() {
     };
     let first = space(vec![plane("/host:CPU")]).len();
     let whole = space(vec![plane("/host:CPU"), plane("/host:other")]);
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     for cut in first + 1..whole.len() {
         let error = import_bytes(&whole[..cut], &Options::default())
             .err()
@@ -458,7 +420,7 @@ fn cut_files_are_refused_with_the_place_or_read_as_far_as_they_go() {
             "{error}"
         );
         let run = import_bytes(&whole[..cut], &partial).unwrap();
-        assert_eq!(run.rows("bricks", &["name"]), ["a"]);
+        assert_eq!(run.rows("bricks", "name"), ["a"]);
         assert!(
             run.run.problems[0].contains("the 1 planes before"),
             "{:?}",
@@ -494,10 +456,7 @@ fn no_byte_of_a_file_ends_the_program() {
         ..XSpace::default()
     }
     .encode_to_vec();
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let mut read = 0;
     for at in 0..bytes.len() {
         let mut wrong = bytes.clone();
@@ -509,7 +468,7 @@ fn no_byte_of_a_file_ends_the_program() {
 
 #[test]
 fn only_profiles_are_recognised() {
-    let recognises = |bytes: &[u8]| XPlaneFile.recognises(&Head::new(bytes));
+    let recognises = |bytes: &[u8]| recognises(&IMPORTER, bytes);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(JAX);
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap())

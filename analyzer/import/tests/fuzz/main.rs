@@ -21,18 +21,24 @@ use std::path::Path;
 use random::Random;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::chrome::Kineto;
-use trueno_import::nsys::NsysSqlite;
-use trueno_import::{Error, Importer, Notes, Options};
-
-type Import = fn(&Path, &mut Random, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>;
+use trueno_import::{Import, Importer, Notes, Options, chrome, nsys};
 
 /// Imports a file and checks that the written rows match the counts.
-fn import(file: &Path, folder: &Path, random: &mut Random, by: Import) -> bool {
+fn import(file: &Path, folder: &Path, random: &mut Random, importer: &Importer) -> bool {
     let path = folder.join("imported.run");
     let mut run = RunWriter::create(&path, RunJson::default()).unwrap();
     let mut notes = Notes::default();
-    let is_good = match by(file, random, &mut run, &mut notes) {
+    let options = Options {
+        partial: random.one_in(2),
+        ..Options::default()
+    };
+    let is_good = match importer.import(Import {
+        path: file,
+        options: &options,
+        into: &mut run,
+        notes: &mut notes,
+        progress: &mut |_| (),
+    }) {
         Ok(wall_ns) => {
             let json = run.finish(wall_ns).unwrap();
             let written: u64 = json.tables.values().map(|table| table.rows).sum();
@@ -49,28 +55,6 @@ fn import(file: &Path, folder: &Path, random: &mut Random, by: Import) -> bool {
     is_good
 }
 
-fn chrome(
-    file: &Path,
-    random: &mut Random,
-    run: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
-    let options = Options {
-        partial: random.one_in(2),
-        ..Options::default()
-    };
-    Kineto.import(file, &options, run, notes, &mut |_| ())
-}
-
-fn nsys(
-    file: &Path,
-    _: &mut Random,
-    run: &mut RunWriter,
-    notes: &mut Notes,
-) -> Result<Option<i64>, Error> {
-    NsysSqlite.import(file, &Options::default(), run, notes, &mut |_| ())
-}
-
 #[test]
 #[ignore = "runs as long as it is told"]
 fn mutated_traces_become_runs_or_errors() {
@@ -78,7 +62,7 @@ fn mutated_traces_become_runs_or_errors() {
     watch::cases("chrome", |folder, random| {
         let file = folder.join("trace.json");
         std::fs::write(&file, json::mutated(random.choice(&corpus), random)).unwrap();
-        import(&file, folder, random, chrome)
+        import(&file, folder, random, &chrome::IMPORTER)
     });
 }
 
@@ -90,6 +74,6 @@ fn mutated_databases_become_runs_or_errors() {
         let file = folder.join("export.sqlite");
         let one: &Vec<u8> = random.choice(&corpus);
         database::mutated(one, &file, random);
-        import(&file, folder, random, nsys)
+        import(&file, folder, random, &nsys::IMPORTER)
     });
 }

@@ -2,8 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trueno_format::run_writer::RunWriter;
-use trueno_import::{Error, Importer as _, Notes, Options, device_csv};
+use trueno_import::{Error, Import, device_csv};
 
 use super::nsys_parquet;
 
@@ -26,21 +25,14 @@ impl Folder {
     pub(in crate::commands) fn format(&self) -> &'static str {
         match self {
             Self::NsysParquet => nsys_parquet::NAME,
-            Self::DeviceCsv(_) => device_csv::DeviceCsv.name(),
+            Self::DeviceCsv(_) => device_csv::IMPORTER.name,
         }
     }
 
-    pub(in crate::commands) fn import(
-        &self,
-        path: &Path,
-        options: &Options,
-        into: &mut RunWriter,
-        notes: &mut Notes,
-        progress: &mut dyn FnMut(u64),
-    ) -> Result<Option<i64>, Error> {
+    pub(in crate::commands) fn import(&self, import: Import<'_>) -> Result<Option<i64>, Error> {
         match self {
-            Self::NsysParquet => nsys_parquet::import(path, options, into, notes, progress),
-            Self::DeviceCsv(files) => device_csv::import_set(files, options, into, notes, progress),
+            Self::NsysParquet => nsys_parquet::import(import),
+            Self::DeviceCsv(files) => device_csv::import_set(files, import),
         }
     }
 }

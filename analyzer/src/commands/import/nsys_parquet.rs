@@ -20,11 +20,10 @@ use polars::prelude::{
 };
 use trueno_engine::panic_guard::guarded;
 use trueno_engine::time_order::{Order, Ordered};
-use trueno_format::run_writer::RunWriter;
 use trueno_import::nsys::import_source;
 use trueno_import::nsys::processes::{Process, device_processes};
 use trueno_import::nsys::source::{Scan, Source, Value, Visit, is_timed};
-use trueno_import::{Error, Notes, Options};
+use trueno_import::{Error, Import, Notes, Options};
 
 pub(crate) const NAME: &str = "nsys-parquet";
 
@@ -65,20 +64,13 @@ pub(crate) fn bytes(folder: &Path) -> u64 {
 ///
 /// # Errors
 /// Not an export, a table of it is damaged and [`Options::partial`] is not asked for, or the run cannot be written.
-pub fn import(
-    folder: &Path,
-    options: &Options,
-    into: &mut RunWriter,
-    notes: &mut Notes,
-    progress: &mut dyn FnMut(u64),
-) -> Result<Option<i64>, Error> {
-    let said = notes.warnings.len();
-    let mut tables = Tables::open(folder, options, notes)?;
-    into.run()
-        .problems
-        .extend_from_slice(&notes.warnings[said..]);
-    let bytes = bytes(folder);
-    import_source(&mut tables, (folder, bytes), options, into, notes, progress)
+pub fn import(import: Import<'_>) -> Result<Option<i64>, Error> {
+    let said = import.notes.warnings.len();
+    let mut tables = Tables::open(import.path, import.options, import.notes)?;
+    let damage = &import.notes.warnings[said..];
+    import.into.run().problems.extend_from_slice(damage);
+    let bytes = bytes(import.path);
+    import_source(&mut tables, bytes, import)
 }
 
 /// The processes in an export that ran kernels, in order of their first device.

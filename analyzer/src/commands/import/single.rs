@@ -11,8 +11,7 @@ use trueno_engine::run::is_run;
 use trueno_format::run_json::{Producer, RunJson};
 use trueno_format::run_writer::RunWriter;
 use trueno_import::chrome::import_parts;
-use trueno_import::nsys::{self, NsysSqlite};
-use trueno_import::{Error, Importer, Notes, Options, Part, detect, importer};
+use trueno_import::{Error, Import, Notes, Options, Part, detect, importer, nsys};
 
 use super::folders::{self, Folder};
 use super::summary::Summary;
@@ -69,20 +68,24 @@ pub(in crate::commands) fn import(
     let mut into = RunWriter::create(work, run)?;
     let mut notes = Notes::default();
     let bar = bar(input.files, stderr);
-    let mut progress = |bytes| bar.set_position(bytes);
+    let import = Import {
+        path: file,
+        options,
+        into: &mut into,
+        notes: &mut notes,
+        progress: &mut |bytes| bar.set_position(bytes),
+    };
     let wall_ns = match importer {
-        _ if input.files.len() > 1 => {
-            import_parts(input.files, options, &mut into, &mut notes, &mut progress)?
-        }
+        _ if input.files.len() > 1 => import_parts(input.files, import)?,
         None => folder
             .as_ref()
             .with_context(|| format!("{}: a folder of no format that is known", file.display()))?
-            .import(file, options, &mut into, &mut notes, &mut progress)?,
-        Some(importer) => importer.import(file, options, &mut into, &mut notes, &mut progress)?,
+            .import(import)?,
+        Some(importer) => importer.import(import)?,
     };
     let format_name = match (&folder, importer) {
         (Some(folder), _) => folder.format(),
-        (None, importer) => importer.map_or("", Importer::name),
+        (None, importer) => importer.map_or("", |importer| importer.name),
     };
     let stated = into.run();
     let record = notes.for_run(file, format_name, &stated.problems);
@@ -128,7 +131,7 @@ pub(super) fn of_processes(
         part: Some(part),
         ..options.clone()
     };
-    let is_nsys = !file.is_dir() && detect(file)?.name() == NsysSqlite.name();
+    let is_nsys = !file.is_dir() && detect(file)?.name == nsys::IMPORTER.name;
     let parts: Vec<(Option<u32>, Options)> = if file.is_dir() || is_nsys {
         let processes = match file.is_dir() {
             true => nsys_parquet::processes(file, options)?,

@@ -49,7 +49,7 @@ impl TraceFiles {
         let mut formats: BTreeMap<&str, Vec<PathBuf>> = BTreeMap::new();
         for file in files {
             match detect_trace(&file) {
-                Ok(importer) => formats.entry(importer.name()).or_default().push(file),
+                Ok(importer) => formats.entry(importer.name).or_default().push(file),
                 Err(error) => {
                     let why = error.to_string();
                     // Of what is packed the next step is worth a line.

@@ -10,7 +10,7 @@ use trueno_format::journal::{Chunk, JOURNAL, Line};
 use trueno_format::run_json::{Format, RUN_JSON, RunJson, State, sealed};
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
-use trueno_import::{Notes, Options};
+use trueno_import::{Import, Notes, Options};
 
 use crate::scratch;
 
@@ -93,7 +93,13 @@ pub fn nsys_parquet(bytes: &[u8]) -> bool {
         ..Options::default()
     };
     let mut notes = Notes::default();
-    let wall_ns = import_nsys_parquet(&tables, &options, &mut into, &mut notes, &mut |_| ());
+    let wall_ns = import_nsys_parquet(Import {
+        path: &tables,
+        options: &options,
+        into: &mut into,
+        notes: &mut notes,
+        progress: &mut |_| (),
+    });
     let Ok(wall_ns) = wall_ns else { return false };
     into.finish(wall_ns).expect("a run that ends");
     notes.kept.values().sum::<u64>() > 0

@@ -6,7 +6,7 @@ use std::path::Path;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::AttributeRow;
 
-use super::{Collector, sorted};
+use super::Collector;
 use crate::Error;
 use crate::chrome::decimal::integer;
 use crate::chrome::event::Event;
@@ -103,8 +103,7 @@ impl Collector<'_> {
             let (ty, word) = kept.value(argument, self.into);
             let name = kept.text(&argument.name, self.into);
             let place = (first + place) as u32;
-            let done = kept.values.push([order, pair(place, ty), name, word]);
-            done.map_err(|e| Error::io(kept.values.path(), "write it", e))?;
+            kept.values.push([order, pair(place, ty), name, word])?;
             kept.has_any = true;
         }
         Ok(())
@@ -116,8 +115,7 @@ impl Collector<'_> {
         if !kept.has_any {
             return Ok(());
         }
-        let done = kept.places.push([order, id]);
-        done.map_err(|e| Error::io(kept.places.path(), "write it", e))
+        kept.places.push([order, id])
     }
 
     /// Writes the arguments of events that became rows and counts the others.
@@ -125,15 +123,13 @@ impl Collector<'_> {
         if !self.arguments.has_any {
             return Ok(());
         }
-        let path = self.arguments.values.path().to_owned();
-        let broken = |e| Error::io(&path, "read it", e);
-        let mut values = sorted(&mut self.arguments.values)?;
-        let mut places = sorted(&mut self.arguments.places)?;
-        let mut place = places.next().map_err(broken)?;
-        while let Some(value) = values.next().map_err(broken)? {
+        let mut values = self.arguments.values.take()?;
+        let mut places = self.arguments.places.take()?;
+        let mut place = places.next()?;
+        while let Some(value) = values.next()? {
             let order = value[0];
             while place.is_some_and(|[of, _]| of < order) {
-                place = places.next().map_err(broken)?;
+                place = places.next()?;
             }
             let id = place.filter(|[of, _]| *of == order).map(|[_, id]| id);
             let row = self.arguments.row(id.unwrap_or_default(), value);

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
-use super::sorted;
 use crate::chrome::record::{
     HOST_WORDS, Host, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time,
 };
@@ -85,8 +84,7 @@ impl Believable {
             link.order,
             link.correlation,
         ];
-        let done = self.streams.push(words);
-        done.map_err(|e| Error::io(self.streams.path(), "write it", e))
+        self.streams.push(words)
     }
 
     fn add(&mut self, words: &[u64]) {
@@ -121,11 +119,10 @@ impl Believable {
 
     /// Kernels that outlast others, and the latest end of everything else.
     fn overlong(&mut self) -> Result<(BTreeMap<u64, usize>, i64), Error> {
-        let path = self.streams.path().to_owned();
-        let mut all = sorted(&mut self.streams)?;
+        let mut all = self.streams.take()?;
         let (mut out, mut kernels, mut last_ns) = (BTreeMap::new(), 0, i64::MIN);
         let (mut stream, mut at) = (Stream::default(), None);
-        while let Some(words) = all.next().map_err(|e| Error::io(&path, "read it", e))? {
+        while let Some(words) = all.next()? {
             let [place, start, end, order, launch] = words;
             kernels += 1;
             if at.replace(place) != Some(place) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use trueno_format::schema::CounterRow;
 
-use super::{Collector, sorted};
+use super::Collector;
 use crate::Error;
 use crate::sorter::Sorter;
 
@@ -32,16 +32,11 @@ impl KernelCounters {
     }
 }
 
-fn push<const N: usize>(to: &mut Sorter<N>, words: [u64; N]) -> Result<(), Error> {
-    let done = to.push(words);
-    done.map_err(|e| Error::io(to.path(), "write it", e))
-}
-
 impl Collector<'_> {
     /// States the key of the kernel that the last event is. Only keys that one kernel has lead to it.
     pub fn key_of_kernel(&mut self, key: u64) -> Result<(), Error> {
         let order = self.order;
-        push(&mut self.kernel_counters.keys, [key & !OF_EVENT, order])
+        self.kernel_counters.keys.push([key & !OF_EVENT, order])
     }
 
     /// A counter of the kernel that the last event is.
@@ -73,12 +68,12 @@ impl Collector<'_> {
         self.kernel_counters.has_any = true;
         let name = self.name(name.as_bytes());
         let words = [key, time_ns.cast_unsigned(), name.into(), value.to_bits()];
-        push(&mut self.kernel_counters.values, words)
+        self.kernel_counters.values.push(words)
     }
 
     pub(super) fn kernel_became(&mut self, order: u64, id: u64) -> Result<(), Error> {
         if self.kernel_counters.has_any {
-            push(&mut self.kernel_counters.rows, [order, id])?;
+            self.kernel_counters.rows.push([order, id])?;
         }
         Ok(())
     }
@@ -89,14 +84,13 @@ impl Collector<'_> {
             return Ok(());
         }
         let path = self.kernel_counters.values.path().to_owned();
-        let broken = |e| Error::io(&path, "read it", e);
-        let mut values = sorted(&mut self.kernel_counters.values)?;
-        let mut keys = sorted(&mut self.kernel_counters.keys)?;
+        let mut values = self.kernel_counters.values.take()?;
+        let mut keys = self.kernel_counters.keys.take()?;
         let mut by_event = Sorter::<4>::small(path.with_extension("kernel_values"));
-        let mut next = keys.next().map_err(broken)?;
+        let mut next = keys.next()?;
         // The event of the last key that was looked up, if it is the only one.
         let mut found: (u64, Option<u64>) = (OF_EVENT, None);
-        while let Some([key, time, name, value]) = values.next().map_err(broken)? {
+        while let Some([key, time, name, value]) = values.next()? {
             let event = if key & OF_EVENT != 0 {
                 Some(key & !OF_EVENT)
             } else if found.0 == key {
@@ -107,20 +101,20 @@ impl Collector<'_> {
                     if of == key && events.len() < 2 {
                         events.push(event);
                     }
-                    next = keys.next().map_err(broken)?;
+                    next = keys.next()?;
                 }
                 found = (key, events.first().copied().filter(|_| events.len() == 1));
                 found.1
             };
-            push(&mut by_event, [event.unwrap_or(0), time, name, value])?;
+            by_event.push([event.unwrap_or(0), time, name, value])?;
         }
         let measured = self.into.text("measured");
-        let mut by_event = sorted(&mut by_event)?;
-        let mut rows = sorted(&mut self.kernel_counters.rows)?;
-        let mut row = rows.next().map_err(broken)?;
-        while let Some([event, time, name, value]) = by_event.next().map_err(broken)? {
+        let mut by_event = by_event.take()?;
+        let mut rows = self.kernel_counters.rows.take()?;
+        let mut row = rows.next()?;
+        while let Some([event, time, name, value]) = by_event.next()? {
             while row.is_some_and(|[of, _]| of < event) {
-                row = rows.next().map_err(broken)?;
+                row = rows.next()?;
             }
             self.add(&CounterRow {
                 time_ns: time.cast_signed() - origin_ns,

@@ -148,7 +148,7 @@ impl Collector<'_> {
             } else if !is_good {
                 self.notes
                     .skip("total of a device's memory: less than its live allocations");
-            } else {
+            } else if self.memory.may_be(value, self.notes) {
                 let name = format!("gpu{device} {field}");
                 let total = HostEvent::Total {
                     bytes: value as f64,
@@ -168,6 +168,9 @@ impl Collector<'_> {
                     (Some(0), _) | (_, None) => NONE,
                     (_, Some(device)) => u32::try_from(device).unwrap_or(NONE),
                 };
+                if !self.memory.holds(known(device), bytes, self.notes) {
+                    return Ok(());
+                }
                 let allocation = HostEvent::Allocation {
                     device: known(device),
                     bytes,
@@ -203,8 +206,7 @@ impl Collector<'_> {
         if self.is_of_other_process(lane) {
             return Ok(());
         }
-        let done = self.host.push(record.words());
-        done.map_err(|e| Error::io(self.host.path(), "write it", e))
+        self.host.push(record.words())
     }
 
     fn arguments_of_instant(&mut self, event: &Event) -> Option<u32> {

@@ -36,13 +36,13 @@ impl Mark {
             return Ok(());
         }
         let found = self.format;
-        Err(Error::Format {
-            path: path.to_owned(),
-            problem: format!(
+        Err(Error::format(
+            path,
+            format!(
                 "an export of a run in format {found}, expected at most {FORMAT_VERSION}; \
                  import it with the version of trueno-analyze that wrote it, or a later one"
             ),
-        })
+        ))
     }
 
     /// Fills `run.json`. Returns the length of the run, if a clock measured it.

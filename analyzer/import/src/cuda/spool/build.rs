@@ -150,6 +150,12 @@ impl Build {
         }
     }
 
+    /// A valid interval of a record. Others are counted by their kind.
+    pub fn sound(&mut self, kind: &str, start: u64, end: u64) -> Option<Interval> {
+        let interval = self.interval(start, end);
+        interval.map_err(|reason| self.not_sound(kind, reason)).ok()
+    }
+
     pub fn reach(&mut self, interval: Interval) {
         self.last = self.last.max(interval.start.saturating_add(interval.dur));
     }

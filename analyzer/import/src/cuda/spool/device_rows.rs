@@ -153,12 +153,9 @@ impl Build {
     }
 
     fn transfer(&mut self, transfer: &Transfer, work: &mut Vec<(i64, Work)>) -> Result<(), Error> {
-        let interval = match self.interval(transfer.start, transfer.end) {
-            Ok(interval) => interval,
-            Err(reason) => {
-                self.not_sound(&kind::name(transfer.kind), reason);
-                return Ok(());
-            }
+        let Some(interval) = self.sound(&kind::name(transfer.kind), transfer.start, transfer.end)
+        else {
+            return Ok(());
         };
         let id = self.id();
         let launch = self.launch(transfer.correlation);
@@ -199,12 +196,8 @@ impl Build {
         let mut syncs = std::mem::take(&mut self.from.syncs);
         syncs.sort_by_key(|sync| (sync.start, sync.correlation));
         for sync in syncs {
-            let interval = match self.interval(sync.start, sync.end) {
-                Ok(interval) => interval,
-                Err(reason) => {
-                    self.not_sound("synchronization", reason);
-                    continue;
-                }
+            let Some(interval) = self.sound("synchronization", sync.start, sync.end) else {
+                continue;
             };
             let id = self.id();
             let kind = SyncKind::from_cupti(sync.what.into());

@@ -13,12 +13,9 @@ impl Build {
         let mut graphs = std::mem::take(&mut self.from.graphs);
         graphs.sort_by_key(|graph| (graph.start, graph.correlation));
         for graph in graphs {
-            let interval = match self.interval(graph.start, graph.end) {
-                Ok(interval) => interval,
-                Err(reason) => {
-                    self.not_sound(&kind::name(kind::GRAPH_TRACE), reason);
-                    continue;
-                }
+            let Some(interval) = self.sound(&kind::name(kind::GRAPH_TRACE), graph.start, graph.end)
+            else {
+                continue;
             };
             let id = self.id();
             let launch = self.launch(graph.correlation);

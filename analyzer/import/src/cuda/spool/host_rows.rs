@@ -158,12 +158,8 @@ impl Build {
     /// Writes what the driver compiled, inside the calls that made it compile.
     fn jits(&mut self) -> Result<(), Error> {
         for jit in std::mem::take(&mut self.from.jits) {
-            let interval = match self.interval(jit.start, jit.end) {
-                Ok(interval) => interval,
-                Err(reason) => {
-                    self.not_sound("jit", reason);
-                    continue;
-                }
+            let Some(interval) = self.sound("jit", jit.start, jit.end) else {
+                continue;
             };
             let stated = jit.thread.filter(|thread| *thread != 0);
             let stated = stated.and_then(|thread| self.known_thread(thread));
@@ -198,12 +194,8 @@ impl Build {
     /// Writes functions of the host that streams and graphs called, on the driver's threads.
     fn host_functions(&mut self) -> Result<(), Error> {
         for of in std::mem::take(&mut self.from.host_functions) {
-            let interval = match self.interval(of.start, of.end) {
-                Ok(interval) => interval,
-                Err(reason) => {
-                    self.not_sound("host function", reason);
-                    continue;
-                }
+            let Some(interval) = self.sound("host function", of.start, of.end) else {
+                continue;
             };
             let id = self.id();
             let name = if of.is_node {
@@ -230,12 +222,8 @@ impl Build {
 
     fn overheads(&mut self) -> Result<(), Error> {
         for overhead in std::mem::take(&mut self.from.overheads) {
-            let interval = match self.interval(overhead.start, overhead.end) {
-                Ok(interval) => interval,
-                Err(reason) => {
-                    self.not_sound("overhead", reason);
-                    continue;
-                }
+            let Some(interval) = self.sound("overhead", overhead.start, overhead.end) else {
+                continue;
             };
             let what = overhead_kind(overhead.what);
             let thread = (overhead.object == 2).then(|| self.thread(overhead.thread));

@@ -36,10 +36,7 @@ pub fn open(path: &Path, notes: &mut Notes) -> Result<(Connection, u64), Error> 
                      `nsys export --type sqlite REPORT.nsys-rep`"
                 .to_owned(),
         };
-        return Err(Error::Format {
-            path: path.to_owned(),
-            problem,
-        });
+        return Err(Error::format(path, problem));
     }
     beside(path, notes);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -132,9 +129,9 @@ pub fn table_of(connection: &Connection, name: &str) -> rusqlite::Result<(Vec<St
 }
 
 fn damaged(path: &Path, error: &rusqlite::Error) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: "list of tables".to_owned(),
-        problem: format!("sqlite cannot read it: {error}; export the report again"),
-    }
+    Error::damaged(
+        path,
+        "list of tables",
+        format!("sqlite cannot read it: {error}; export the report again"),
+    )
 }

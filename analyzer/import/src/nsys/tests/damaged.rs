@@ -1,10 +1,9 @@
 use std::fs;
 
 use super::fixture::{Export, FULL, import};
-use crate::importer::Importer;
-use crate::nsys::NsysSqlite;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Options};
+use crate::Error;
+use crate::nsys::IMPORTER;
+use crate::read_back::{Imported, imported_with, partial};
 use proptest::prelude::*;
 
 fn long() -> Export {
@@ -24,14 +23,7 @@ fn import_partial(export: &Export) -> Imported {
         "{refused}"
     );
     assert!(refused.contains("--partial"), "{refused}");
-    let options = Options {
-        partial: true,
-        ..Options::default()
-    };
-    let path = export.path();
-    let import =
-        |run: &mut _, notes: &mut _| NsysSqlite.import(&path, &options, run, notes, &mut |_| {});
-    read_back(import).unwrap()
+    imported_with(&IMPORTER, &export.path(), &partial()).unwrap()
 }
 
 #[test]
@@ -40,7 +32,7 @@ fn a_cut_database_keeps_what_comes_before_the_cut() {
     let bytes = fs::read(export.path()).unwrap();
     fs::write(export.path(), &bytes[..bytes.len() / 2]).unwrap();
     let run = import_partial(&export);
-    let kept = run.rows("kernels", &["grid_x"]).len();
+    let kept = run.rows("kernels", "grid_x").len();
     assert!((100..1000).contains(&kept), "{kept}");
     assert!(run.warns("is damaged") && run.warns("its first"));
     assert!(
@@ -66,7 +58,7 @@ fn a_damaged_page_loses_itself_and_not_what_lies_behind() {
     bytes[middle..middle + 512].fill(0xff);
     fs::write(export.path(), &bytes).unwrap();
     let run = import_partial(&export);
-    let kept = run.rows("kernels", &["grid_x"]);
+    let kept = run.rows("kernels", "grid_x");
     assert!((900..1000).contains(&kept.len()), "{}", kept.len());
     assert_eq!(kept[0], "1");
     assert_eq!(kept[kept.len() - 1], "1000");
@@ -84,7 +76,7 @@ fn very_long_texts_are_cut_between_characters_and_counted() {
     )
     .import()
     .unwrap();
-    let names = run.rows("kernels", &["name"]);
+    let names = run.rows("kernels", "name");
     assert_eq!(names[0].len(), 1 << 14);
     assert!(names[0].chars().all(|c| c == 'é'), "no half of one");
     assert_eq!(names[1], "short");

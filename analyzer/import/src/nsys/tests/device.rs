@@ -32,7 +32,7 @@ fn waits_for_events_are_joined_to_their_records() {
     for (sync_ids, pairs) in [(false, [(10, 11), (12, 13)]), (true, [(10, 13), (12, 11)])] {
         let run = events(sync_ids).import().unwrap();
         let number = |table: &str, correlation: i32| {
-            let ids = run.rows(table, &["correlation", "id"]);
+            let ids = run.rows(table, "correlation id");
             let found = ids
                 .iter()
                 .find_map(|row| row.strip_prefix(&format!("{correlation} ")));
@@ -42,12 +42,12 @@ fn waits_for_events_are_joined_to_their_records() {
             let (from, to) = (number("device_events", record), number("syncs", wait));
             format!("{from} {to} joins")
         });
-        let mut found = run.rows("edges", &["from", "to", "kind"]);
+        let mut found = run.rows("edges", "from to kind");
         expected.sort();
         found.sort();
         assert_eq!(found, expected, "with sync ids: {sync_ids}");
         assert_eq!(
-            run.rows("syncs", &["kind", "thread", "stream", "event"]),
+            run.rows("syncs", "kind thread stream event"),
             ["stream_wait - 14 3", "event 0 - 3"]
         );
         assert!(!run.warns("eventSyncId"), "{:?}", run.notes.warnings);
@@ -64,21 +64,20 @@ fn memory_is_taken_and_given_back_where_it_lies() {
          INSERT INTO CUDA_GPU_MEMORY_USAGE_EVENTS VALUES
              (110, 83886080, 1, 1, 4096, 0, 512, 2, 0, NULL, 7), (130, 83886080, 1, 1, 4096, 0, 512, 2, 1, NULL, 0),
              (140, 83886080, 1, 1, 8192, 0, 64, 1, 0, 'table', 0), (150, 83886080, 1, 1, 1, 0, 5, 2, 9, NULL, 0),
-             (160, 83886080, 1, 1, 1, 0, -5, 2, 0, NULL, 0)",
+             (160, 83886080, 1, 1, 1, 0, -5, 2, 0, NULL, 0),
+             (170, 83886080, 1, 1, 1, 0, 9223372036854775807, 2, 0, NULL, 0)",
     )
     .import()
     .unwrap();
     assert_eq!(
-        run.rows(
-            "allocations",
-            &["time_ns", "thread", "device", "bytes", "tag", "address"]
-        ),
+        run.rows("allocations", "time_ns thread device bytes tag address"),
         [
             "10 0 1 512 device 4096",
             "30 - 1 -512 device 4096",
             "40 - - 64 table 8192"
         ]
     );
+    assert_eq!(run.left_out("64 PiB"), 1);
     let table = "CUDA_GPU_MEMORY_USAGE_EVENTS";
     assert_eq!(
         run.notes.left_out[&format!("{table}: neither an allocation nor a release")],
@@ -102,7 +101,7 @@ fn samples_of_counters_have_names_units_and_no_say_in_when_the_run_began() {
     .import()
     .unwrap();
     assert_eq!(
-        run.rows("counters", &["time_ns", "name", "value", "unit", "source"]),
+        run.rows("counters", "time_ns name value unit source"),
         [
             "-100 gpu0 SMs Active 70 Throughput % measured",
             "500 gpu1 SMs Active 5 Throughput % measured",
@@ -129,7 +128,7 @@ fn streams_say_what_they_wait_for() {
     .import()
     .unwrap();
     assert_eq!(
-        run.rows("streams", &["device", "stream", "kind", "priority"]),
+        run.rows("streams", "device stream kind priority"),
         [
             "0 7 null 0",
             "0 13 blocking -5",
@@ -156,7 +155,7 @@ fn a_wait_is_on_the_device_of_its_context() {
     )
     .import()
     .unwrap();
-    let stream = &run.rows("kernels", &["device", "stream"])[0];
-    assert_eq!(&run.rows("syncs", &["device", "stream"])[0], stream);
+    let stream = &run.rows("kernels", "device stream")[0];
+    assert_eq!(&run.rows("syncs", "device stream")[0], stream);
     assert!(run.warns("a different device than the work of their context"));
 }

@@ -27,7 +27,7 @@ fn a_row_far_from_all_others_is_set_aside_and_counted() {
         usual(from_ns)
     ));
     let run = run.import().unwrap();
-    assert_eq!(run.rows("kernels", &["start_ns"]).len(), 20);
+    assert_eq!(run.rows("kernels", "start_ns").len(), 20);
     assert_eq!(run.wall_ns, Some(19_800));
     assert!(run.warns("1 row has"), "{:?}", run.notes.warnings);
 }
@@ -39,7 +39,7 @@ fn a_kernel_that_lasts_over_the_next_ones_of_its_stream_is_not_valid() {
         usual(0)
     ));
     let run = run.import().unwrap();
-    let invalid: Vec<String> = run.rows("kernels", &["correlation", "valid", "reason"]);
+    let invalid: Vec<String> = run.rows("kernels", "correlation valid reason");
     let invalid: Vec<&String> = invalid.iter().filter(|row| row.contains("false")).collect();
     assert_eq!(invalid.len(), 1, "{invalid:?}");
     assert!(
@@ -77,7 +77,7 @@ fn a_row_of_the_host_far_from_all_others_is_set_aside_too() {
         ", (5, 10, 83886085, 90, NULL, 0)".to_owned(),
     ] {
         let run = calls(&far).import().unwrap();
-        assert_eq!(run.rows("calls", &["start_ns"]).len(), 20);
+        assert_eq!(run.rows("calls", "start_ns").len(), 20);
         assert_eq!(run.wall_ns, Some(19_300));
         assert!(run.warns("1 row has"), "{:?}", run.notes.warnings);
     }
@@ -87,7 +87,7 @@ fn a_row_of_the_host_far_from_all_others_is_set_aside_too() {
 fn of_rows_that_are_all_there_twice_each_counts_once() {
     let twice = kernels(&format!("{}, {}", usual(0), usual(0)));
     let run = twice.import().unwrap();
-    assert_eq!(run.rows("kernels", &["start_ns"]).len(), 20);
+    assert_eq!(run.rows("kernels", "start_ns").len(), 20);
     assert!(run.warns("twice"), "{:?}", run.notes.warnings);
     // One that is there once proves that they are others.
     let more = kernels(&format!(
@@ -96,6 +96,6 @@ fn of_rows_that_are_all_there_twice_each_counts_once() {
         usual(0)
     ));
     let run = more.import().unwrap();
-    assert_eq!(run.rows("kernels", &["start_ns"]).len(), 41);
+    assert_eq!(run.rows("kernels", "start_ns").len(), 41);
     assert!(!run.warns("twice"), "{:?}", run.notes.warnings);
 }

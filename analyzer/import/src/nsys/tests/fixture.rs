@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::nsys::NsysSqlite;
+use crate::nsys::IMPORTER;
 use crate::read_back::{Imported, imported};
 
 pub struct Export {
@@ -32,7 +32,7 @@ impl Export {
 }
 
 pub fn import(path: &Path) -> Result<Imported, Error> {
-    imported(&NsysSqlite, path)
+    imported(&IMPORTER, path)
 }
 
 /// One row of each kind. The first begins at 100; the thread is 5 of process 5 (83886085).

@@ -1,10 +1,9 @@
 //! Exports to JSON lines give the rows of the same tables in sqlite.
 
 use super::fixture::{Export, FULL};
-use crate::importer::Head;
-use crate::nsys::json_lines::NsysJsonLines;
-use crate::read_back::{Imported, read_back};
-use crate::{Error, Importer, Options};
+use crate::nsys::json_lines::IMPORTER;
+use crate::read_back::{Imported, of_bytes, partial, recognises};
+use crate::{Error, Options};
 
 /// The content of [`FULL`] as `nsys export --type jsonlines` writes it: 64-bit numbers as strings.
 const LINES: &str = r#"{"data":["[Unknown]","cudaLaunchKernel_v7000","cuLaunchKernel","cudaMemcpyAsync_v3020","cudaStreamSynchronize_v3020","void saxpy<float>(float *)","saxpy","poll","layer"]}
@@ -29,56 +28,32 @@ const LINES: &str = r#"{"data":["[Unknown]","cudaLaunchKernel_v7000","cuLaunchKe
 "#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("report.jsonl");
-    std::fs::write(&file, text).unwrap();
-    read_back(|into, notes| NsysJsonLines.import(&file, options, into, notes, &mut |_| {}))
+    of_bytes(&IMPORTER, text, options)
 }
 
 #[test]
 fn lines_become_the_rows_of_an_export_to_sqlite() {
-    assert!(NsysJsonLines.recognises(&Head::new(LINES.as_bytes())));
+    assert!(recognises(&IMPORTER, LINES.as_bytes()));
     let (run, sqlite) = (
         read(LINES, &Options::default()).unwrap(),
         Export::new(FULL).import().unwrap(),
     );
     for (table, columns) in [
-        (
-            "bricks",
-            &["id", "parent", "name", "start_ns", "dur_ns"][..],
-        ),
-        (
-            "calls",
-            &["name", "brick", "start_ns", "dur_ns", "correlation"],
-        ),
+        ("bricks", "id parent name start_ns dur_ns"),
+        ("calls", "name brick start_ns dur_ns correlation"),
         (
             "kernels",
-            &[
-                "name",
-                "device",
-                "stream",
-                "start_ns",
-                "grid_x",
-                "grid_y",
-                "smem_static",
-            ],
+            "name device stream start_ns grid_x grid_y smem_static",
         ),
         (
             "transfers",
-            &[
-                "direction",
-                "bytes",
-                "src_kind",
-                "dst_kind",
-                "start_ns",
-                "dur_ns",
-            ],
+            "direction bytes src_kind dst_kind start_ns dur_ns",
         ),
-        ("syncs", &["kind", "thread", "stream", "start_ns", "dur_ns"]),
-        ("device_events", &["event", "stream", "time_ns"]),
-        ("edges", &["from", "to", "kind"]),
-        ("annotations", &["name", "time_ns"]),
-        ("threads", &["name", "os_id"]),
+        ("syncs", "kind thread stream start_ns dur_ns"),
+        ("device_events", "event stream time_ns"),
+        ("edges", "from to kind"),
+        ("annotations", "name time_ns"),
+        ("threads", "name os_id"),
     ] {
         let rows = run.rows(table, columns);
         assert!(!rows.is_empty(), "{table}");
@@ -96,10 +71,7 @@ fn lines_become_the_rows_of_an_export_to_sqlite() {
 fn texts_that_stand_behind_the_events_are_found() {
     let (texts, rest) = LINES.split_once('\n').unwrap();
     let run = read(&format!("{rest}{texts}\n"), &Options::default()).unwrap();
-    assert_eq!(
-        run.rows("kernels", &["name"]),
-        ["void saxpy<float>(float *)"]
-    );
+    assert_eq!(run.rows("kernels", "name"), ["void saxpy<float>(float *)"]);
 }
 
 #[test]
@@ -110,12 +82,9 @@ fn damaged_lines_are_refused_with_their_place_and_what_stands_before_is_kept() {
         refused.contains("line 14") && refused.contains("--partial"),
         "{refused}"
     );
-    let partial = Options {
-        partial: true,
-        ..Options::default()
-    };
+    let partial = partial();
     let run = read(cut, &partial).unwrap();
-    assert_eq!(run.rows("kernels", &["start_ns"]).len(), 1);
+    assert_eq!(run.rows("kernels", "start_ns").len(), 1);
     assert!(
         run.run
             .problems
@@ -123,5 +92,5 @@ fn damaged_lines_are_refused_with_their_place_and_what_stands_before_is_kept() {
             .any(|problem| problem.contains("line 14"))
     );
     let none = read("{\"data\":[\"[Unknown]\"]}\n", &Options::default());
-    assert!(none.err().unwrap().to_string().contains("report.jsonl"));
+    assert!(none.err().unwrap().to_string().contains("trace.json"));
 }

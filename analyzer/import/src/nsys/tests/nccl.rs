@@ -94,18 +94,8 @@ impl Ranges {
 }
 
 fn collectives(run: &Imported) -> Vec<String> {
-    let columns = [
-        "span",
-        "operation",
-        "communicator",
-        "element_type",
-        "elements_in",
-        "elements_out",
-        "group_size",
-        "time_ns",
-        "dur_ns",
-    ];
-    run.rows("collectives", &columns)
+    let columns = "span operation communicator element_type elements_in elements_out group_size time_ns dur_ns";
+    run.rows("collectives", columns)
 }
 
 #[test]
@@ -137,7 +127,7 @@ fn a_call_is_a_collective_and_its_payload_attributes() {
             "4 reduce_scatter 0x0000000000000def byte - 64 - 300 90",
         ]
     );
-    let said = run.rows("attributes", &["span", "name", "integer", "text"]);
+    let said = run.rows("attributes", "span name integer text");
     assert!(
         said.contains(&"2 Message size [bytes] 4096 -".to_owned()),
         "{said:?}"
@@ -169,7 +159,7 @@ fn a_group_is_launched_where_it_ends() {
         collectives(&run),
         ["6 all_reduce 0x0000000000000007 byte 1000 1000 - 0 590"]
     );
-    assert_eq!(run.rows("kernels", &["brick"]), ["6"]);
+    assert_eq!(run.rows("kernels", "brick"), ["6"]);
 }
 
 #[test]
@@ -237,7 +227,7 @@ fn damaged_payloads_are_counted() {
         .with("ncclAllReduce", ALL_REDUCE, &[(7, 8)]);
     let run = ranges.import();
     assert_eq!(collectives(&run), [""; 0]);
-    assert_eq!(run.rows("bricks", &["id"]).len(), 3);
+    assert_eq!(run.rows("bricks", "id").len(), 3);
     let notes = run.notes;
     let lengths = "NVTX: payloads of a length that is not the stated one";
     assert_eq!(notes.left_out.get(lengths), Some(&1));

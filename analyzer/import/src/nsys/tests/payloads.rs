@@ -25,12 +25,10 @@ INSERT INTO NVTX_EVENTS VALUES
 #[test]
 fn payloads_are_attributes_and_those_of_marks_their_arguments() {
     let run = Export::new(RANGES).import().unwrap();
-    let names = run.rows("bricks", &["id", "name"]);
-    let columns = [
-        "span", "name", "integer", "unsigned", "number", "truth", "text",
-    ];
+    let names = run.rows("bricks", "id name");
+    let columns = "span name integer unsigned number truth text";
     let said: Vec<String> = run
-        .rows("attributes", &columns)
+        .rows("attributes", columns)
         .iter()
         .map(|row| {
             let (span, said) = row.split_once(' ').unwrap();
@@ -56,7 +54,7 @@ fn payloads_are_attributes_and_those_of_marks_their_arguments() {
         ]
     );
     assert_eq!(
-        run.rows("annotations", &["name", "arguments"]),
+        run.rows("annotations", "name arguments"),
         ["mark {\"payload\":-9}"]
     );
 }

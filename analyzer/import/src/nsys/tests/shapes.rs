@@ -21,7 +21,7 @@ INSERT INTO NVTX_EVENTS VALUES
 fn sizes_become_signatures_and_numbers_of_calls_leave_the_name() {
     let run = Export::new(RANGES).import().unwrap();
     assert_eq!(
-        run.rows("bricks", &["kind", "name", "signature"]),
+        run.rows("bricks", "kind name signature"),
         [
             "function ProfilerStep#3 -",
             "brick aten::mm 0",
@@ -34,13 +34,7 @@ fn sizes_become_signatures_and_numbers_of_calls_leave_the_name() {
     assert_eq!(
         run.rows(
             "signatures",
-            &[
-                "id",
-                "input_dims",
-                "input_types",
-                "input_strides",
-                "concrete_inputs"
-            ]
+            "id input_dims input_types input_strides concrete_inputs"
         ),
         ["0 [[64,128],[128,32]] - - -", "1 [[64,32]] - - -"]
     );

@@ -134,10 +134,10 @@ proptest! {
     fn samples_are_read_as_they_were_printed(samples in samples()) {
         let (text, expected) = print(&samples);
         let run = read(&text).unwrap();
-        let stacks = run.rows("stacks", &["function", "module", "address", "file", "line"]);
-        let callers = run.rows("stacks", &["caller"]);
-        let heads = run.rows("samples", &["time_ns", "thread", "event", "period", "cpu"]);
-        let innermost = run.rows("samples", &["stack"]);
+        let stacks = run.rows("stacks", "function module address file line");
+        let callers = run.rows("stacks", "caller");
+        let heads = run.rows("samples", "time_ns thread event period cpu");
+        let innermost = run.rows("samples", "stack");
         let rows = heads.iter().zip(&innermost).map(|(head, innermost)| {
             let mut stack = Vec::new();
             let mut next = innermost;
@@ -149,7 +149,7 @@ proptest! {
         });
         prop_assert_eq!(rows.collect::<Vec<_>>(), expected);
         prop_assert!(run.notes.left_out.is_empty(), "{:?}", run.notes.left_out);
-        for (row, thread) in run.rows("threads", &["process", "os_id", "name"]).iter().zip(0_u32..) {
+        for (row, thread) in run.rows("threads", "process os_id name").iter().zip(0_u32..) {
             let last = samples.iter().rfind(|sample| row.starts_with(&format!("{} {} ", sample.ids.0, sample.ids.1)));
             prop_assert!(row.ends_with(&last.unwrap().comm), "{}: {}", thread, row);
         }

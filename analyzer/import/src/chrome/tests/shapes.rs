@@ -1,7 +1,7 @@
 //! Shapes and arguments of operators.
 
-use crate::support::{import, rows};
-use crate::traces::trace;
+use super::import;
+use super::traces::trace;
 
 fn operator(phase: &str, name: &str, ts: u32, arguments: &str) -> String {
     format!(
@@ -30,7 +30,7 @@ fn shapes_that_repeat_stand_once() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "bricks", &["name", "signature"]),
+        run.rows("bricks", "name signature"),
         [
             "aten::mm 0",
             "aten::mm 0",
@@ -40,15 +40,9 @@ fn shapes_that_repeat_stand_once() {
             "aten::mm 0"
         ]
     );
-    let columns = [
-        "id",
-        "input_dims",
-        "input_types",
-        "input_strides",
-        "concrete_inputs",
-    ];
+    let columns = "id input_dims input_types input_strides concrete_inputs";
     assert_eq!(
-        rows(&run, "signatures", &columns),
+        run.rows("signatures", columns),
         [
             r#"0 [[16,128],[128,256]] ["c10::Half","c10::Half"] [[128,1],[256,1]] ["",""]"#,
             "1 [[2,3],[3,4]] - - -"
@@ -60,6 +54,6 @@ fn shapes_that_repeat_stand_once() {
 fn shapes_too_long_to_be_kept_are_counted() {
     let long = format!(r#", "Input Dims": [[{}1]]"#, "1,".repeat(1 << 16));
     let run = import(trace(&[operator("X", "aten::mm", 10, &long)])).unwrap();
-    assert_eq!(rows(&run, "bricks", &["name", "signature"]), ["aten::mm -"]);
+    assert_eq!(run.rows("bricks", "name signature"), ["aten::mm -"]);
     assert_eq!(run.left_out("shapes of an operator"), 1);
 }

@@ -1,6 +1,6 @@
 //! Anything at all may stand in a file: the importer ends with a run or with an error.
 
-use crate::support;
+use crate::read_back::gzip;
 use proptest::prelude::*;
 
 const SMALL: &str = r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "gpu"}], "traceEvents": [
@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn random_events_become_rows_or_reasons(events in proptest::collection::vec(event(), 0..40)) {
-        let run = match support::import(format!("[{}]", events.join(","))) {
+        let run = match super::import(format!("[{}]", events.join(","))) {
             Ok(run) => run,
             Err(error) => {
                 prop_assert!(error.contains("out of range"), "{}", error);
@@ -60,7 +60,7 @@ proptest! {
         is_packed in any::<bool>(),
         keep in any::<bool>(),
     ) {
-        let mut bytes = if is_packed { support::gzip(SMALL.as_bytes()) } else { SMALL.as_bytes().to_vec() };
+        let mut bytes = if is_packed { gzip(SMALL.as_bytes()) } else { SMALL.as_bytes().to_vec() };
         for (at, byte, how) in changes {
             let at = at.index(bytes.len());
             match how {
@@ -70,12 +70,12 @@ proptest! {
                 _ => {}
             }
         }
-        let _ = if keep { support::partial(&bytes) } else { support::import(&bytes) };
+        let _ = if keep { super::partial(&bytes) } else { super::import(&bytes) };
     }
 
     #[test]
     fn every_cut_is_an_error_or_an_open_array(at in 0..SMALL.len()) {
         prop_assume!(SMALL.is_char_boundary(at));
-        prop_assert!(support::import(&SMALL[..at]).is_err());
+        prop_assert!(super::import(&SMALL[..at]).is_err());
     }
 }

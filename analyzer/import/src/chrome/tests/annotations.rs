@@ -1,19 +1,9 @@
 //! Instants, and annotations that a profiler draws over device work.
 
-use crate::support::{import, rows};
-use crate::traces::trace;
+use super::import;
+use super::traces::trace;
 
-const COLUMNS: [&str; 9] = [
-    "kind",
-    "name",
-    "thread",
-    "device",
-    "stream",
-    "brick",
-    "time_ns",
-    "dur_ns",
-    "arguments",
-];
+const COLUMNS: &str = "kind name thread device stream brick time_ns dur_ns arguments";
 
 fn slice(category: &str, name: &str, ts: u32, dur: u32, arguments: &str) -> String {
     format!(
@@ -31,17 +21,17 @@ fn instants_are_kept_with_what_they_say() {
         r#"{"args": {"step": 4}, "name": "all", "ph": "i", "pid": "Traces", "s": "g", "tid": "T", "ts": 5}"#.to_owned(),
     ]))
     .unwrap();
-    let brick = &rows(&run, "bricks", &["id"])[0];
+    let brick = &run.rows("bricks", "id")[0];
     assert_eq!(
-        rows(&run, "annotations", &COLUMNS),
+        run.rows("annotations", COLUMNS),
         [
             format!(r#"instant hit 0 - - {brick} 10000 - {{"a":[1,2],"name":"x y","at":"\""}}"#),
             "instant bare 0 - - - 190000 - -".to_owned(),
             r#"instant all - - - - -5000 - {"step":4}"#.to_owned(),
         ]
     );
-    assert_eq!(rows(&run, "threads", &["thread"]), ["0"], "none of its own");
-    assert_eq!(run.json.wall_ns, Some(100_000), "as long as its work");
+    assert_eq!(run.rows("threads", "thread"), ["0"], "none of its own");
+    assert_eq!(run.run.wall_ns, Some(100_000), "as long as its work");
 }
 
 #[test]
@@ -52,11 +42,11 @@ fn arguments_before_their_phase_are_read_like_others() {
         r#"{"args": {"series": 4}, "name": "c", "ph": "C", "pid": 7, "ts": 1}"#.to_owned(),
     ]))
     .unwrap();
-    assert_eq!(rows(&run, "threads", &["name"]), [r#"a "b""#]);
-    let columns = ["name", "flops", "signature"];
-    assert_eq!(rows(&run, "bricks", &columns), ["o 6 0"]);
-    let columns = ["name", "value"];
-    assert_eq!(rows(&run, "counters", &columns), ["c.series 4"]);
+    assert_eq!(run.rows("threads", "name"), [r#"a "b""#]);
+    let columns = "name flops signature";
+    assert_eq!(run.rows("bricks", columns), ["o 6 0"]);
+    let columns = "name value";
+    assert_eq!(run.rows("counters", columns), ["c.series 4"]);
 }
 
 #[test]
@@ -69,7 +59,7 @@ fn arguments_too_long_to_be_kept_are_counted() {
         ),
     ]))
     .unwrap();
-    assert_eq!(rows(&run, "annotations", &["name", "arguments"]), ["p -"]);
+    assert_eq!(run.rows("annotations", "name arguments"), ["p -"]);
     assert_eq!(run.left_out("arguments of an instant"), 1);
 }
 
@@ -89,8 +79,8 @@ fn annotations_over_device_work_name_the_one_of_the_host() {
         drawn("before", 5, ""),
     ]))
     .unwrap();
-    let brick = &rows(&run, "bricks", &["id"])[0];
-    let mut found = rows(&run, "annotations", &COLUMNS);
+    let brick = &run.rows("bricks", "id")[0];
+    let mut found = run.rows("annotations", COLUMNS);
     found.sort();
     assert_eq!(
         found,
@@ -100,5 +90,5 @@ fn annotations_over_device_work_name_the_one_of_the_host() {
             "device mm - 1 20 - 90000 50000 -".to_owned(),
         ]
     );
-    assert_eq!(run.json.wall_ns, Some(30_000), "as long as its work");
+    assert_eq!(run.run.wall_ns, Some(30_000), "as long as its work");
 }

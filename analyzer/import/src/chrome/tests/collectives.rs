@@ -1,19 +1,10 @@
 //! Collectives, as PyTorch states them of calls and of kernels.
 
-use crate::support::{import, rows};
-use crate::traces::trace;
+use super::import;
+use super::traces::trace;
 
-const COLUMNS: [&str; 9] = [
-    "span",
-    "kernel",
-    "communicator",
-    "sequence",
-    "operation",
-    "element_type",
-    "elements_in",
-    "group_size",
-    "group_ranks",
-];
+const COLUMNS: &str =
+    "span kernel communicator sequence operation element_type elements_in group_size group_ranks";
 
 /// Arguments of `record_param_comms` in PyTorch 2.6, for the all-reduce with this sequence number.
 fn arguments(sequence: u32) -> String {
@@ -53,7 +44,7 @@ fn a_call_states_its_communicator_and_number() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "collectives", &COLUMNS),
+        run.rows("collectives", COLUMNS),
         [
             "4294967297 - 3 0 all_reduce Float 1024 2 [4,5]",
             "4294967298 - 3 1 all_reduce Float 1024 2 [4,5]"
@@ -64,7 +55,7 @@ fn a_call_states_its_communicator_and_number() {
 #[test]
 fn a_kernel_states_it_where_no_call_does() {
     let run = import(trace(&[kernel(12, &arguments(8))])).unwrap();
-    let found = rows(&run, "collectives", &COLUMNS);
+    let found = run.rows("collectives", COLUMNS);
     assert_eq!(found.len(), 1, "{found:?}");
     assert!(found[0].starts_with("- "), "{found:?}");
     assert!(
@@ -78,10 +69,7 @@ fn a_kernel_states_it_where_no_call_does() {
 fn a_list_that_was_cut_is_not_stated() {
     let cut = arguments(0).replace("[4, 5]", "[0, 1, ..., 31]");
     let run = import(trace(&[call("record_param_comms", 10, &cut)])).unwrap();
-    assert_eq!(
-        rows(&run, "collectives", &["communicator", "group_ranks"]),
-        ["3 -"]
-    );
+    assert_eq!(run.rows("collectives", "communicator group_ranks"), ["3 -"]);
 }
 
 /// Older versions of PyTorch state numbers of process groups instead of names.
@@ -89,7 +77,7 @@ fn a_list_that_was_cut_is_not_stated() {
 fn a_group_with_a_number_only_is_named_by_it() {
     let numbered = arguments(0).replace("\"Process Group Name\": \"3\"", "\"Process Group ID\": 5");
     let run = import(trace(&[call("record_param_comms", 10, &numbered)])).unwrap();
-    assert_eq!(rows(&run, "collectives", &["communicator"]), ["5"]);
+    assert_eq!(run.rows("collectives", "communicator"), ["5"]);
 }
 
 #[test]
@@ -97,7 +85,7 @@ fn a_send_names_its_peer() {
     let send = r#""Collective name": "send", "Process Group Name": "pp", "Src Rank": 0, "Dst Rank": 3, "In msg nelems": 8"#;
     let run = import(trace(&[call("record_param_comms", 10, send)])).unwrap();
     assert_eq!(
-        rows(&run, "collectives", &["operation", "peer", "elements_in"]),
+        run.rows("collectives", "operation peer elements_in"),
         ["send 3 8"]
     );
 }
@@ -109,15 +97,8 @@ fn gloo(operation: &str, ts: u32, shapes: &str) -> String {
     )
 }
 
-const GLOO_COLUMNS: [&str; 7] = [
-    "communicator",
-    "operation",
-    "element_type",
-    "elements_in",
-    "elements_out",
-    "group_size",
-    "group_ranks",
-];
+const GLOO_COLUMNS: &str =
+    "communicator operation element_type elements_in elements_out group_size group_ranks";
 
 /// A trace of gloo's work by PyTorch 2.15, in a job with these process groups.
 fn of_gloo(groups: &str) -> String {
@@ -155,7 +136,7 @@ fn the_work_of_gloo_is_collectives_of_the_only_group() {
     ))
     .unwrap();
     assert_eq!(
-        rows(&run, "collectives", &GLOO_COLUMNS),
+        run.rows("collectives", GLOO_COLUMNS),
         [
             "0 all_reduce float 133 133 2 [0,1]",
             "0 all_gather c10::BFloat16 100 200 2 [0,1]",
@@ -164,7 +145,7 @@ fn the_work_of_gloo_is_collectives_of_the_only_group() {
         ]
     );
     assert_eq!(run.left_out("gloo: sends and receives"), 1);
-    assert_eq!(rows(&run, "bricks", &["name"]).len(), 5);
+    assert_eq!(run.rows("bricks", "name").len(), 5);
 }
 
 /// With several groups, the annotation does not state its own.
@@ -179,7 +160,7 @@ fn the_group_of_gloos_work_is_not_guessed() {
         "{}",
     ] {
         let run = import(of_gloo(groups)).unwrap();
-        let rows = rows(&run, "collectives", &GLOO_COLUMNS);
+        let rows = run.rows("collectives", GLOO_COLUMNS);
         assert_eq!(
             rows[..2],
             [

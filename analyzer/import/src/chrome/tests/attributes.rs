@@ -1,13 +1,11 @@
 //! Arguments that no column takes.
 
-use crate::support::{import, rows};
-use crate::traces::trace;
+use super::import;
+use super::traces::trace;
 
-const COLUMNS: [&str; 7] = [
-    "span", "name", "integer", "unsigned", "number", "truth", "text",
-];
+const COLUMNS: &str = "span name integer unsigned number truth text";
 
-fn imported(events: &[&str]) -> crate::support::Imported {
+fn imported(events: &[&str]) -> crate::read_back::Imported {
     let events: Vec<String> = events.iter().map(|event| (*event).to_owned()).collect();
     import(trace(&events)).unwrap()
 }
@@ -37,12 +35,12 @@ fn they_are_attributes_of_their_rows_with_their_types() {
         r#"{"ph": "C", "name": "n", "pid": 7, "ts": 1, "args": {"series": 4}}"#,
         r#"{"ph": "M", "name": "thread_sort_index", "pid": 7, "tid": 7, "args": {"sort_index": 4}}"#,
     ]);
-    let ids = rows(&run, "bricks", &["name", "id"]);
+    let ids = run.rows("bricks", "name id");
     let id = |name: &str| {
         let row = ids.iter().find(|row| row.split(' ').next() == Some(name));
         row.unwrap().split(' ').next_back().unwrap().to_owned()
     };
-    let mut attributes = rows(&run, "attributes", &COLUMNS);
+    let mut attributes = run.rows("attributes", COLUMNS);
     attributes.sort();
     let mut expected = [
         ("o", "batch 4 - - - -"),
@@ -83,10 +81,10 @@ fn device_work_has_them_too_but_what_only_a_profiler_needs() {
     let run = imported(&[&kernel(10), &kernel(20), copy, wait, call]);
     let ids: Vec<String> = ["kernels", "transfers", "syncs", "calls"]
         .iter()
-        .flat_map(|table| rows(&run, table, &["id"]))
+        .flat_map(|table| run.rows(table, "id"))
         .collect();
     assert_eq!(
-        rows(&run, "attributes", &["span", "name", "integer", "number"]),
+        run.rows("attributes", "span name integer number"),
         [
             format!("{} warps per SM - 2.5", ids[0]),
             format!("{} warps per SM - 2.5", ids[1]),
@@ -110,14 +108,14 @@ fn as_many_as_the_memory_does_not_hold_are_kept() {
     // Four words each, of 4 MiB.
     let events: Vec<String> = (0..100_000).map(event).collect();
     let run = import(trace(&events)).unwrap();
-    assert_eq!(rows(&run, "attributes", &["span"]).len(), 200_000);
-    let starts = rows(&run, "bricks", &["id", "start_ns"]);
+    assert_eq!(run.rows("attributes", "span").len(), 200_000);
+    let starts = run.rows("bricks", "id start_ns");
     let starts: std::collections::HashMap<&str, u64> = starts
         .iter()
         .filter_map(|row| row.split_once(' '))
         .map(|(id, start)| (id, start.parse().unwrap()))
         .collect();
-    for row in rows(&run, "attributes", &["span", "name", "integer"]) {
+    for row in run.rows("attributes", "span name integer") {
         let [span, name, value] = row.split(' ').collect::<Vec<_>>()[..] else {
             panic!("{row}");
         };

@@ -1,9 +1,10 @@
 //! Devices of other makers than NVIDIA, told by evidence.
 
-use trueno_import::{Options, Part};
+use super::{import, import_with};
+use crate::read_back::Imported;
+use crate::{Options, Part};
 
-use crate::support::{Imported, import, import_with, rows};
-use crate::traces::trace;
+use super::traces::trace;
 
 fn slice(category: &str, name: &str, place: (&str, &str), times: (u32, u32), more: &str) -> String {
     let ((pid, tid), (ts, dur)) = (place, times);
@@ -22,10 +23,10 @@ fn thread(pid: &str, tid: &str, name: &str) -> String {
     )
 }
 
-const KERNELS: [&str; 4] = ["name", "device", "stream", "start_ns"];
+const KERNELS: &str = "name device stream start_ns";
 
 fn launched(run: &Imported) -> usize {
-    let edges = rows(run, "edges", &["kind"]);
+    let edges = run.rows("edges", "kind");
     edges.iter().filter(|kind| *kind == "launches").count()
 }
 
@@ -53,15 +54,11 @@ fn categories_of_kineto_for_other_devices_are_work_and_calls() {
         ]))
         .unwrap();
         let what = format!("{call}, {work}");
-        assert_eq!(
-            rows(&run, "kernels", &KERNELS),
-            ["gemm 0 3 30000"],
-            "{what}"
-        );
-        assert_eq!(rows(&run, "calls", &["name"]), ["run"], "{what}");
-        assert_eq!(rows(&run, "bricks", &["name"]), ["aten::mm"], "{what}");
+        assert_eq!(run.rows("kernels", KERNELS), ["gemm 0 3 30000"], "{what}");
+        assert_eq!(run.rows("calls", "name"), ["run"], "{what}");
+        assert_eq!(run.rows("bricks", "name"), ["aten::mm"], "{what}");
         assert_eq!(launched(&run), 1, "{what}");
-        assert_eq!(rows(&run, "threads", &["thread"]).len(), 1, "{what}");
+        assert_eq!(run.rows("threads", "thread").len(), 1, "{what}");
     }
 }
 
@@ -93,17 +90,11 @@ fn an_npu_has_work_on_streams_and_its_idle_rows_are_no_work() {
         slice("", "Computing", ("900", "0"), (30, 10), ""),
     ]))
     .unwrap();
-    assert_eq!(
-        rows(&run, "kernels", &KERNELS),
-        ["aclnnMm_MatMul 0 3 30000"]
-    );
+    assert_eq!(run.rows("kernels", KERNELS), ["aclnnMm_MatMul 0 3 30000"]);
     assert_eq!(launched(&run), 1);
-    let columns = ["kind", "name", "thread", "device", "stream"];
-    assert_eq!(
-        rows(&run, "syncs", &columns),
-        ["stream_wait EVENT_WAIT - 0 3"]
-    );
-    assert_eq!(rows(&run, "bricks", &["name"]), ["aten::mm"]);
+    let columns = "kind name thread device stream";
+    assert_eq!(run.rows("syncs", columns), ["stream_wait EVENT_WAIT - 0 3"]);
+    assert_eq!(run.rows("bricks", "name"), ["aten::mm"]);
     assert_eq!(run.repeated("not work"), 2);
 }
 
@@ -143,19 +134,19 @@ fn a_collective_of_an_npu_is_one_row_of_its_device() {
         r#"{"ph": "C", "name": "HBM", "pid": 700, "ts": 900, "args": {"Read": 3}}"#.to_owned(),
     ];
     let run = import(trace(&[&tasks[..], &whole[..]].concat())).unwrap();
-    let columns = ["name", "device", "start_ns", "dur_ns"];
+    let columns = "name device start_ns dur_ns";
     // From the first event to the last that is an interval.
     assert_eq!(
-        rows(&run, "kernels", &columns),
+        run.rows("kernels", columns),
         ["MatMul 0 0 20000", "hcom_allReduce__1_0 0 30000 40000"]
     );
     assert_eq!(run.repeated("task of a collective"), 5);
-    assert_eq!(run.json.wall_ns, Some(70_000));
+    assert_eq!(run.run.wall_ns, Some(70_000));
 
     // Without the whole, its tasks are what there is.
     let run = import(trace(&tasks)).unwrap();
     assert_eq!(
-        rows(&run, "kernels", &["name", "device", "stream"]),
+        run.rows("kernels", "name device stream"),
         ["MatMul 0 2", "SDMA 0 4", "Notify Wait 0 4"]
     );
 }
@@ -200,16 +191,16 @@ fn work_of_unitrace_has_its_device_shape_and_launch() {
         ),
     ]))
     .unwrap();
-    let columns = ["name", "device", "start_ns", "grid_x", "block_x"];
-    assert_eq!(rows(&run, "kernels", &columns), ["gemm 1 25000 16 256"]);
-    let columns = ["direction", "bytes", "device"];
-    assert_eq!(rows(&run, "transfers", &columns), ["h2d 4096 1"]);
+    let columns = "name device start_ns grid_x block_x";
+    assert_eq!(run.rows("kernels", columns), ["gemm 1 25000 16 256"]);
+    let columns = "direction bytes device";
+    assert_eq!(run.rows("transfers", columns), ["h2d 4096 1"]);
     assert_eq!(
-        rows(&run, "calls", &["name"]),
+        run.rows("calls", "name"),
         ["zeCommandListAppendLaunchKernel"]
     );
     assert_eq!(launched(&run), 1);
-    assert_eq!(rows(&run, "threads", &["thread"]).len(), 1);
+    assert_eq!(run.rows("threads", "thread").len(), 1);
 }
 
 #[test]
@@ -239,7 +230,7 @@ fn arrows_lead_from_a_launch_to_its_kernel() {
     }
     let run = import(trace(&events)).unwrap();
     assert_eq!(
-        rows(&run, "kernels", &KERNELS),
+        run.rows("kernels", KERNELS),
         [
             "k0(int*) 1 4 20000",
             "k1(int*) 1 4 120000",
@@ -247,9 +238,9 @@ fn arrows_lead_from_a_launch_to_its_kernel() {
         ]
     );
     assert_eq!(launched(&run), 3);
-    assert_eq!(rows(&run, "kernels", &["correlation"]), ["-", "-", "-"]);
-    assert_eq!(rows(&run, "calls", &["name"]).len(), 3);
-    assert!(rows(&run, "bricks", &["name"]).is_empty());
+    assert_eq!(run.rows("kernels", "correlation"), ["-", "-", "-"]);
+    assert_eq!(run.rows("calls", "name").len(), 3);
+    assert!(run.rows("bricks", "name").is_empty());
 }
 
 #[test]
@@ -259,10 +250,7 @@ fn records_of_cupti_that_a_program_prints_are_calls_and_work() {
         r#"{"name": "Kernel: daxpy", "ph": "X", "ts": 20.0, "dur": 50.0, "cat": "GPU_Kernel", "args": {"correlationId": 331}}"#.to_owned(),
     ]))
     .unwrap();
-    assert_eq!(
-        rows(&run, "kernels", &["name", "device"]),
-        ["Kernel: daxpy 0"]
-    );
+    assert_eq!(run.rows("kernels", "name device"), ["Kernel: daxpy 0"]);
     assert_eq!(launched(&run), 1);
 }
 
@@ -278,8 +266,8 @@ fn copies_of_rocprof_have_the_bytes_of_their_call() {
         r#"{"ts": 20, "ph": "t", "cat": "DataFlow", "id": 0, "pid": 1, "tid": 0, "name": "dep"}"#.to_owned(),
     ]))
     .unwrap();
-    let columns = ["direction", "bytes", "device"];
-    assert_eq!(rows(&run, "transfers", &columns), ["h2d 4096 1"]);
+    let columns = "direction bytes device";
+    assert_eq!(run.rows("transfers", columns), ["h2d 4096 1"]);
     assert_eq!(launched(&run), 1);
 }
 
@@ -301,18 +289,18 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
         slice("", "add", ("5", "1"), (25, 10), ""),
     ]))
     .unwrap();
-    let mut kernels = rows(&run, "kernels", &KERNELS);
+    let mut kernels = run.rows("kernels", KERNELS);
     kernels.sort();
     assert_eq!(
         kernels,
         ["add 1 1 25000", "dot 1 1 12000", "fusion 0 20 10000"]
     );
-    let columns = ["direction", "device", "stream"];
-    assert_eq!(rows(&run, "transfers", &columns), ["d2d 0 20"]);
-    let mut drawn = rows(&run, "annotations", &["name", "device"]);
+    let columns = "direction device stream";
+    assert_eq!(run.rows("transfers", columns), ["d2d 0 20"]);
+    let mut drawn = run.rows("annotations", "name device");
     drawn.sort();
     assert_eq!(drawn, ["jit_step 0", "while 1"]);
-    assert_eq!(rows(&run, "bricks", &["name"]), ["PjitFunction"]);
+    assert_eq!(run.rows("bricks", "name"), ["PjitFunction"]);
 }
 
 #[test]
@@ -347,32 +335,32 @@ fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_
         ),
         slice("", "aclnnAdd_Add", stream, (95, 10), work),
     ];
-    let launch = ["name", "thread", "brick", "correlation"];
+    let launch = "name thread brick correlation";
     let run = import(trace(&events)).unwrap();
-    assert_eq!(rows(&run, "kernels", &launch), ["aclnnAdd_Add - - 192"]);
+    assert_eq!(run.rows("kernels", launch), ["aclnnAdd_Add - - 192"]);
     assert_eq!(launched(&run), 0);
     // Written at the end of the call, when the kernel has begun.
     events.push(arrow("s", "HostToDevice", cann, 98));
     events.push(arrow("f", "HostToDevice", stream, 95));
     let run = import(trace(&events)).unwrap();
-    let call = rows(&run, "calls", &["id", "thread"]);
+    let call = run.rows("calls", "id thread");
     let [call] = call.as_slice() else {
         panic!("{call:?}")
     };
     let (call, thread) = call.split_once(' ').unwrap();
     let kernel = format!("aclnnAdd_Add {thread} - 192");
-    assert_eq!(rows(&run, "kernels", &launch), [kernel]);
-    let launches = rows(&run, "edges", &["from", "kind"]);
+    assert_eq!(run.rows("kernels", launch), [kernel]);
+    let launches = run.rows("edges", "from kind");
     assert_eq!(launches, [format!("{call} launches")]);
     // The arrow of the operator says the brick, that of the call the thread.
     events.push(arrow("s", "async_npu", python, 10));
     events.push(arrow("f", "async_npu", stream, 95));
     let run = import(trace(&events)).unwrap();
-    let operator = rows(&run, "bricks", &["name", "id"]);
+    let operator = run.rows("bricks", "name id");
     let operator = operator.iter().find(|row| row.starts_with("aten::add"));
     let brick = operator.unwrap().rsplit_once(' ').unwrap().1;
     let kernel = format!("aclnnAdd_Add {thread} {brick} 192");
-    assert_eq!(rows(&run, "kernels", &launch), [kernel]);
+    assert_eq!(run.rows("kernels", launch), [kernel]);
     assert_eq!(launched(&run), 1);
 }
 
@@ -409,13 +397,13 @@ fn the_views_that_tensorflow_gives_of_a_gpu_are_one_gpu() {
             op("MEMCPYDtoH", "14", (300, 10)),
         ]))
         .unwrap();
-        assert_eq!(rows(&run, "kernels", &KERNELS), ["Mul 0 12 50000"]);
-        let columns = ["device", "stream", "start_ns"];
-        assert_eq!(rows(&run, "transfers", &columns), ["0 14 300000"]);
-        let mut bricks = rows(&run, "bricks", &["name"]);
+        assert_eq!(run.rows("kernels", KERNELS), ["Mul 0 12 50000"]);
+        let columns = "device stream start_ns";
+        assert_eq!(run.rows("transfers", columns), ["0 14 300000"]);
+        let mut bricks = run.rows("bricks", "name");
         bricks.sort();
         assert_eq!(bricks, ["Add", "Const", "Mul", "NoOp"]);
-        assert_eq!(run.json.problems, Vec::<String>::new());
+        assert_eq!(run.run.problems, Vec::<String>::new());
         let warns = |text: &str| run.notes.warnings.iter().any(|of| of.contains(text));
         assert!(!warns("looks like a device"), "{gpu}");
     }
@@ -440,11 +428,11 @@ fn kernels_without_a_place_are_work_where_they_follow_one_another() {
     };
     let run = import(document(7)).unwrap();
     assert_eq!(
-        rows(&run, "kernels", &KERNELS),
+        run.rows("kernels", KERNELS),
         ["k0 0 7 0", "k1 0 7 100000", "k2 0 7 200000"]
     );
     let run = import(format!("{}\n{}\n", document(7), document(20))).unwrap();
-    assert_eq!(rows(&run, "kernels", &["stream"]).len(), 6);
+    assert_eq!(run.rows("kernels", "stream").len(), 6);
     assert!(
         run.notes
             .warnings
@@ -465,8 +453,8 @@ fn the_profiler_of_pytorch_before_kineto_is_read() {
         ]"#,
     )
     .unwrap();
-    assert_eq!(rows(&run, "kernels", &KERNELS), ["conv2d 0 0 60000"]);
-    assert_eq!(rows(&run, "edges", &["kind"]), ["spawns"]);
+    assert_eq!(run.rows("kernels", KERNELS), ["conv2d 0 0 60000"]);
+    assert_eq!(run.rows("edges", "kind"), ["spawns"]);
 }
 
 #[test]
@@ -478,8 +466,8 @@ fn one_sign_alone_is_a_question_and_a_flag_answers_it() {
         slice("", "work", ("1", "1"), (0, 30), ""),
     ]);
     let run = import(&events).unwrap();
-    assert!(rows(&run, "kernels", &["name"]).is_empty());
-    let codes = rows(&run, "diagnostics", &["severity", "code"]);
+    assert!(run.rows("kernels", "name").is_empty());
+    let codes = run.rows("diagnostics", "severity code");
     assert_eq!(codes, ["warning device_unclear"]);
     let asks = |text: &String| text.contains("engine (9)") && text.contains("--device 9");
     assert!(
@@ -493,8 +481,8 @@ fn one_sign_alone_is_a_question_and_a_flag_answers_it() {
             ..Options::default()
         };
         let run = import_with(&events, options).unwrap();
-        assert_eq!(rows(&run, "kernels", &KERNELS), ["a 0 1 0", "b 0 1 20000"]);
-        assert!(rows(&run, "diagnostics", &["code"]).is_empty());
+        assert_eq!(run.rows("kernels", KERNELS), ["a 0 1 0", "b 0 1 20000"]);
+        assert!(run.rows("diagnostics", "code").is_empty());
     }
     let options = Options {
         devices: vec!["77".to_owned()],
@@ -519,9 +507,9 @@ fn threads_are_no_devices_for_a_word_in_their_name() {
         slice("user_annotation", "step", ("2", "5"), (20, 10), ""),
     ]))
     .unwrap();
-    assert!(rows(&run, "kernels", &["name"]).is_empty());
-    assert_eq!(rows(&run, "bricks", &["name"]).len(), 4);
-    assert!(rows(&run, "diagnostics", &["code"]).is_empty());
+    assert!(run.rows("kernels", "name").is_empty());
+    assert_eq!(run.rows("bricks", "name").len(), 4);
+    assert!(run.rows("diagnostics", "code").is_empty());
 }
 
 #[test]
@@ -554,7 +542,7 @@ fn ranks_that_a_tool_merged_are_read_one_by_one() {
         };
         let run = import_with(&events, options).unwrap();
         let expected = format!("{label} 0 7 10000");
-        assert_eq!(rows(&run, "kernels", &KERNELS), [expected]);
+        assert_eq!(run.rows("kernels", KERNELS), [expected]);
         assert_eq!(launched(&run), 1);
     }
 }
@@ -588,8 +576,8 @@ fn a_process_is_read_with_the_work_that_it_launched() {
         ..Options::default()
     };
     let run = import_with(&events, options).unwrap();
-    assert_eq!(rows(&run, "kernels", &["name"]), ["k2"]);
-    assert_eq!(rows(&run, "calls", &["name"]).len(), 1);
+    assert_eq!(run.rows("kernels", "name"), ["k2"]);
+    assert_eq!(run.rows("calls", "name").len(), 1);
 }
 
 #[test]
@@ -597,13 +585,9 @@ fn the_only_device_is_the_one_that_is_described() {
     let events = r#"{"deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X"}], "traceEvents": [
         {"ph": "X", "cat": "kernel", "name": "k", "pid": 2, "tid": 0, "ts": 1, "dur": 2, "args": {"device": 2, "stream": 0, "correlation": 4}}]}"#;
     let run = import(events).unwrap();
-    let name = run.json.values.get("trace.deviceProperties.2.name");
+    let name = run.run.values.get("trace.deviceProperties.2.name");
     assert_eq!(name.map(String::as_str), Some("AMD Instinct MI300X"));
-    assert!(
-        !run.json
-            .values
-            .contains_key("trace.deviceProperties.0.name")
-    );
+    assert!(!run.run.values.contains_key("trace.deviceProperties.0.name"));
 }
 
 /// MindSpore's timelines number devices and streams, and name neither.
@@ -628,10 +612,10 @@ fn operations_of_a_graph_ran_on_a_device() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "kernels", &["name", "device", "stream", "dur_ns"]),
+        run.rows("kernels", "name device stream dur_ns"),
         ["Mul-op1 1 519 4000", "Mul-op2 1 519 4000"]
     );
-    assert!(rows(&run, "bricks", &["name"]).is_empty());
+    assert!(run.rows("bricks", "name").is_empty());
 }
 
 #[test]
@@ -650,7 +634,7 @@ fn iterations_of_ascends_step_trace_are_steps() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "bricks", &["kind", "name", "iteration", "dur_ns"]),
+        run.rows("bricks", "kind name iteration dur_ns"),
         ["iteration Iteration 1 40000", "iteration Iteration 2 40000"]
     );
 }

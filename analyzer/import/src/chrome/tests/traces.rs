@@ -1,6 +1,7 @@
 //! Small traces of every form, good and bad, through the importer.
 
-use crate::support::{self, import, rows};
+use super::import;
+use crate::read_back::gzip;
 
 pub fn event(fields: &str) -> String {
     format!("{{\"pid\": 1, \"tid\": 2, {fields}}}")
@@ -72,11 +73,7 @@ pub fn kineto() -> Vec<String> {
 #[test]
 fn kineto_becomes_linked_rows() {
     let run = import(trace(&kineto())).unwrap();
-    let bricks = rows(
-        &run,
-        "bricks",
-        &["kind", "name", "start_ns", "dur_ns", "iteration", "flops"],
-    );
+    let bricks = run.rows("bricks", "kind name start_ns dur_ns iteration flops");
     assert_eq!(
         bricks,
         [
@@ -85,67 +82,36 @@ fn kineto_becomes_linked_rows() {
         ]
     );
     assert_eq!(
-        rows(&run, "calls", &["name", "correlation"]),
+        run.rows("calls", "name correlation"),
         ["cudaLaunchKernel 5", "cudaMemcpyAsync 6"]
     );
-    let mm = &rows(&run, "bricks", &["id"])[1];
-    let launch = &rows(&run, "calls", &["id"])[0];
+    let mm = &run.rows("bricks", "id")[1];
+    let launch = &run.rows("calls", "id")[0];
+    assert_eq!(run.rows("bricks", "parent")[1], run.rows("bricks", "id")[0]);
     assert_eq!(
-        rows(&run, "bricks", &["parent"])[1],
-        rows(&run, "bricks", &["id"])[0]
-    );
-    assert_eq!(
-        rows(
-            &run,
-            "kernels",
-            &[
-                "name",
-                "brick",
-                "thread",
-                "stream",
-                "start_ns",
-                "dur_ns",
-                "grid_x",
-                "grid_y",
-                "block_x",
-                "registers",
-                "valid",
-                "work_source"
-            ]
-        ),
+        run.rows("kernels", "name brick thread stream start_ns dur_ns grid_x grid_y block_x registers valid work_source"),
         [
             format!("gemm {mm} 0 7 30250 3500 8 4 128 64 true -"),
             "lost - - 7 60000 3500 - - - - true -".to_owned(),
         ]
     );
     assert_eq!(
-        rows(
-            &run,
+        run.rows(
             "transfers",
-            &[
-                "direction",
-                "bytes",
-                "src_kind",
-                "dst_kind",
-                "is_async",
-                "timing"
-            ]
+            "direction bytes src_kind dst_kind is_async timing"
         ),
         ["h2d 4096 pinned device true device"]
     );
-    let gemm = &rows(&run, "kernels", &["id"])[0];
+    let gemm = &run.rows("kernels", "id")[0];
     assert_eq!(
-        rows(&run, "edges", &["from", "to", "kind"])[0],
+        run.rows("edges", "from to kind")[0],
         format!("{launch} {gemm} launches")
     );
     assert_eq!(
-        rows(&run, "allocations", &["bytes", "device", "address", "span"]),
+        run.rows("allocations", "bytes device address span"),
         [format!("-64 0 77 {mm}")]
     );
-    assert_eq!(
-        rows(&run, "threads", &["thread", "name", "os_id"]),
-        ["0 main 2"]
-    );
+    assert_eq!(run.rows("threads", "thread name os_id"), ["0 main 2"]);
     assert!(
         run.notes
             .warnings
@@ -154,9 +120,9 @@ fn kineto_becomes_linked_rows() {
         "{:?}",
         run.notes
     );
-    assert_eq!(run.json.wall_ns, Some(100_000));
-    assert_eq!(run.json.clock.source, "imported: kineto");
-    assert_eq!(run.json.values["trace.schemaVersion"], "1");
+    assert_eq!(run.run.wall_ns, Some(100_000));
+    assert_eq!(run.run.clock.source, "imported: kineto");
+    assert_eq!(run.run.values["trace.schemaVersion"], "1");
 }
 
 #[test]
@@ -166,10 +132,10 @@ fn the_same_file_makes_the_same_bytes() {
         import(trace(&kineto())).unwrap(),
     );
     assert_eq!(one.files(), two.files());
-    assert_eq!(one.json.run_id.len(), 16);
+    assert_eq!(one.run.run_id.len(), 16);
     assert_ne!(
-        one.json.run_id,
-        import(trace(&kineto()[1..])).unwrap().json.run_id
+        one.run.run_id,
+        import(trace(&kineto()[1..])).unwrap().run.run_id
     );
 }
 
@@ -177,14 +143,10 @@ fn the_same_file_makes_the_same_bytes() {
 fn packed_and_plain_files_make_the_same_rows() {
     let (plain, packed) = (
         import(trace(&kineto())).unwrap(),
-        import(support::gzip(trace(&kineto()).as_bytes())).unwrap(),
+        import(gzip(trace(&kineto()).as_bytes())).unwrap(),
     );
     for table in ["bricks", "kernels", "calls", "transfers", "edges"] {
-        assert_eq!(
-            rows(&plain, table, &["*"]),
-            rows(&packed, table, &["*"]),
-            "{table}"
-        );
+        assert_eq!(plain.rows(table, "*"), packed.rows(table, "*"), "{table}");
     }
 }
 
@@ -205,11 +167,7 @@ fn waits_are_of_the_call_or_of_their_own_record() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(
-            &run,
-            "syncs",
-            &["kind", "thread", "stream", "event", "start_ns", "dur_ns"]
-        ),
+        run.rows("syncs", "kind thread stream event start_ns dur_ns"),
         [
             "device 0 - - 0 6000",
             "stream 0 - - 11000 4000",
@@ -218,11 +176,7 @@ fn waits_are_of_the_call_or_of_their_own_record() {
         ]
     );
     assert_eq!(
-        rows(
-            &run,
-            "device_events",
-            &["event", "stream", "correlation", "time_ns"]
-        ),
+        run.rows("device_events", "event stream correlation time_ns"),
         ["9 7 8 -"]
     );
     assert_eq!(run.left_out("cuda_sync"), 1);
@@ -248,7 +202,7 @@ fn waits_that_share_a_correlation_are_all_waits() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "syncs", &["kind", "start_ns", "dur_ns"]),
+        run.rows("syncs", "kind start_ns dur_ns"),
         ["device 0 6000", "device 10000 6000", "stream 20000 6000"]
     );
 }
@@ -274,11 +228,7 @@ fn other_producers_begin_and_end_count_and_point() {
     ))
     .unwrap();
     assert_eq!(
-        rows(
-            &run,
-            "bricks",
-            &["kind", "name", "start_ns", "dur_ns", "thread"]
-        ),
+        run.rows("bricks", "kind name start_ns dur_ns thread"),
         [
             "function outer 0 3000 0",
             "function inner 1500 500 0",
@@ -287,15 +237,15 @@ fn other_producers_begin_and_end_count_and_point() {
         ]
     );
     assert_eq!(
-        rows(&run, "counters", &["name", "value", "source"]),
+        run.rows("counters", "name value source"),
         [
             "load[3].cpu 1.5 declared",
             "load[3].gpu 2 declared",
             "heap 7 declared"
         ]
     );
-    assert_eq!(rows(&run, "edges", &["kind"]), ["depends_on"]);
-    assert_eq!(run.json.clock.source, "imported: chrome");
+    assert_eq!(run.rows("edges", "kind"), ["depends_on"]);
+    assert_eq!(run.run.clock.source, "imported: chrome");
     assert!(
         run.notes
             .warnings
@@ -320,10 +270,7 @@ fn overlaps_are_kept_and_said() {
         slice("right", "cpu_op", "20", "20", ""),
     ]))
     .unwrap();
-    let (ids, parents) = (
-        rows(&run, "bricks", &["id"]),
-        rows(&run, "bricks", &["parent"]),
-    );
+    let (ids, parents) = (run.rows("bricks", "id"), run.rows("bricks", "parent"));
     assert_eq!(parents, ["-", &ids[0], &ids[0]]);
     assert!(
         run.notes
@@ -372,10 +319,10 @@ fn work_without_its_call_is_found_by_its_operator() {
         operator("aten::d", "180", 4),
     ]))
     .unwrap();
-    let ids = rows(&run, "bricks", &["id"]);
+    let ids = run.rows("bricks", "id");
     let (mm, c) = (&ids[0], &ids[3]);
     assert_eq!(
-        rows(&run, "kernels", &["name", "brick", "thread", "correlation"]),
+        run.rows("kernels", "name brick thread correlation"),
         [
             "own - - 3".to_owned(),
             format!("called {c} 0 6"),
@@ -386,8 +333,8 @@ fn work_without_its_call_is_found_by_its_operator() {
             "none - - 903".to_owned(),
         ]
     );
-    let kernels = rows(&run, "kernels", &["id"]);
-    let edges = rows(&run, "edges", &["from", "to", "kind"]);
+    let kernels = run.rows("kernels", "id");
+    let edges = run.rows("edges", "from to kind");
     assert_eq!(edges.len(), 3);
     for at in [2, 3] {
         assert!(edges.contains(&format!("{mm} {} spawns", kernels[at])));
@@ -419,15 +366,15 @@ fn waits_for_events_are_joined_to_their_records() {
     ]))
     .unwrap();
     let (records, waits) = (
-        rows(&run, "device_events", &["id", "correlation"]),
-        rows(&run, "syncs", &["id", "kind", "thread", "stream"]),
+        run.rows("device_events", "id correlation"),
+        run.rows("syncs", "id kind thread stream"),
     );
     let first = |text: &String| text.split(' ').next().unwrap().to_owned();
     assert!(waits[0].ends_with("stream_wait - 8"), "{waits:?}");
     assert!(waits[1].ends_with("event 0 -"), "{waits:?}");
     assert!(records[0].ends_with("20") && records[1].ends_with("40"));
     assert_eq!(
-        rows(&run, "edges", &["from", "to", "kind"]),
+        run.rows("edges", "from to kind"),
         [
             format!("{} {} joins", first(&records[0]), first(&waits[0])),
             format!("{} {} joins", first(&records[1]), first(&waits[1])),
@@ -452,7 +399,7 @@ fn counters_of_several_processes_stay_apart() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "counters", &["name", "value"]),
+        run.rows("counters", "name value"),
         ["python (4) / memory 4", "process 5 / memory 5", "load 5"]
     );
 }
@@ -474,11 +421,11 @@ fn times_at_the_ends_of_their_range_are_no_trouble() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "bricks", &["name", "dur_ns"]),
+        run.rows("bricks", "name dur_ns"),
         ["past 4611686018427387900", "long 1000", "last 3"]
     );
     assert_eq!(run.left_out("end out of range"), 2);
-    assert_eq!(rows(&run, "kernels", &["valid"]), ["false"]);
+    assert_eq!(run.rows("kernels", "valid"), ["false"]);
 }
 
 #[test]
@@ -489,7 +436,7 @@ fn python_functions_tell_where_they_are_defined() {
         slice("aten::mm", "cpu_op", "1005", "20", ""),
         slice("note (3): mine", "user_annotation", "1030", "5", ""),
     ]));
-    let bricks = rows(&run.unwrap(), "bricks", &["name", "file", "line"]);
+    let bricks = run.unwrap().rows("bricks", "name file line");
     let expected = [
         "train.py(12): step train.py 12",
         "<built-in method mm> - -",
@@ -499,6 +446,6 @@ fn python_functions_tell_where_they_are_defined() {
     assert_eq!(bricks, expected);
     // A file without such functions has names that only look like theirs.
     let run = import(trace(&[slice("f.rs(3): f", "", "1000", "100", "")]));
-    let bricks = rows(&run.unwrap(), "bricks", &["name", "line"]);
+    let bricks = run.unwrap().rows("bricks", "name line");
     assert_eq!(bricks, ["f.rs(3): f -"]);
 }

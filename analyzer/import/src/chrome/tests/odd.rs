@@ -1,7 +1,8 @@
 //! Damaged, impossible and endless traces cost themselves, and are told.
 
-use crate::support::{self, import, partial, rows};
-use crate::traces::{event, kineto, slice, trace};
+use super::traces::{event, kineto, slice, trace};
+use super::{import, partial};
+use crate::read_back::gzip;
 
 #[test]
 fn impossible_events_cost_themselves_only() {
@@ -36,7 +37,7 @@ fn impossible_events_cost_themselves_only() {
         ("[[]]".to_owned(), "not an object"),
     ] {
         let run = import(trace(&[bad.clone(), slice("good", "cpu_op", "0", "2", "")])).unwrap();
-        assert_eq!(rows(&run, "bricks", &["name"]), ["good"], "{bad}");
+        assert_eq!(run.rows("bricks", "name"), ["good"], "{bad}");
         assert_eq!(run.left_out(reason), 1, "{bad}: {:?}", run.notes);
     }
     // A clock that ran backwards between B and E.
@@ -48,7 +49,7 @@ fn impossible_events_cost_themselves_only() {
     assert_eq!(run.left_out("negative"), 1);
     // Of device work the row stays, and says that it cannot be trusted.
     let run = import(trace(&[event("\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 5, \"dur\": -2, \"args\": {\"device\": 0, \"stream\": 7}")])).unwrap();
-    assert_eq!(rows(&run, "kernels", &["dur_ns", "valid"]), ["-2000 false"]);
+    assert_eq!(run.rows("kernels", "dur_ns valid"), ["-2000 false"]);
 }
 
 #[test]
@@ -73,14 +74,14 @@ fn ids_of_64_bits_and_doubled_ids_are_told_apart() {
     ]))
     .unwrap();
     // Both kernels of a graph launch; none where two processes use the number.
-    assert_eq!(rows(&run, "edges", &["kind"]).len(), 2);
+    assert_eq!(run.rows("edges", "kind").len(), 2);
     assert!(
         run.notes
             .warnings
             .iter()
             .any(|text| text.contains("several processes"))
     );
-    assert_eq!(rows(&run, "threads", &["os_id"])[0], "18446744073709551615");
+    assert_eq!(run.rows("threads", "os_id")[0], "18446744073709551615");
 }
 
 #[test]
@@ -95,16 +96,16 @@ fn damage_is_placed_and_what_stands_before_can_be_kept() {
             "{error}"
         );
         let run = partial(content).unwrap();
-        assert_eq!(rows(&run, "kernels", &["name"]), ["gemm"]);
-        assert_eq!(run.json.problems.len(), 1);
+        assert_eq!(run.rows("kernels", "name"), ["gemm"]);
+        assert_eq!(run.run.problems.len(), 1);
         assert!(
-            run.json.problems[0].contains("up to byte"),
+            run.run.problems[0].contains("up to byte"),
             "{:?}",
-            run.json.problems
+            run.run.problems
         );
     }
     // The same inside gzip, and a damaged stream.
-    let packed = support::gzip(good.as_bytes());
+    let packed = gzip(good.as_bytes());
     assert!(
         import(&packed[..packed.len() - 12])
             .err()
@@ -138,7 +139,7 @@ fn what_is_no_trace_is_refused_with_what_was_found() {
             assert!(error.contains(word), "{content}: {error}");
         }
     }
-    assert!(rows(&import("[]").unwrap(), "bricks", &["id"]).is_empty());
+    assert!(import("[]").unwrap().rows("bricks", "id").is_empty());
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn nesting_and_length_have_limits() {
         ),
     ]))
     .unwrap();
-    assert_eq!(rows(&run, "bricks", &["name"])[0].len(), 1 << 14);
+    assert_eq!(run.rows("bricks", "name")[0].len(), 1 << 14);
     assert!(
         run.notes
             .warnings
@@ -169,13 +170,13 @@ fn nesting_and_length_have_limits() {
 
 #[test]
 fn a_file_that_grows_too_much_is_refused_and_may_be_allowed() {
-    let bomb = support::gzip(format!("[{}]", " ".repeat(80 << 20)).as_bytes());
+    let bomb = gzip(format!("[{}]", " ".repeat(80 << 20)).as_bytes());
     let error = import(&bomb).err().unwrap();
     assert!(error.contains("--max-ratio"), "{error}");
     assert!(
-        support::import_with(
+        super::import_with(
             &bomb,
-            trueno_import::Options {
+            crate::Options {
                 max_ratio: 5_000,
                 ..Default::default()
             }
@@ -199,12 +200,12 @@ fn escapes_and_odd_texts_become_names() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "bricks", &["name"]),
+        run.rows("bricks", "name"),
         ["aé😀\n/", "half \u{fffd} half", "tab\there"]
     );
     // What JSON has no escape for is read as it stands.
     let run = import(trace(&[slice(r"\q\n", "cpu_op", "0", "1", "")])).unwrap();
-    assert_eq!(rows(&run, "bricks", &["name"]), [r"\q\n"]);
+    assert_eq!(run.rows("bricks", "name"), [r"\q\n"]);
     assert!(run.notes.warnings[0].contains("1 text has unescaped backslashes"));
 }
 
@@ -220,7 +221,7 @@ fn events_need_no_commas_between_them() {
         let text = format!("[\n {}\n{}{end}", event("open", 10), event("read", 20));
         let run = import(text).unwrap();
         assert_eq!(
-            rows(&run, "bricks", &["name", "start_ns", "dur_ns"]),
+            run.rows("bricks", "name start_ns dur_ns"),
             ["open 0 5000", "read 10000 5000"]
         );
     }

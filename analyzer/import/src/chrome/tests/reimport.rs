@@ -1,6 +1,6 @@
 //! Exports of runs: what is not as an export writes it.
 
-use crate::support::{import, partial, rows};
+use super::{import, partial};
 
 const MARK: &str = r#""otherData": {"trueno": {"format": 1, "run": {"run_id": "00c0ffee", "label": "größer", "wall_ns": 9000, "wall_source": "recorded", "complete": true, "host": 7}}}"#;
 const EVENTS: &str = r#""traceEvents": [
@@ -18,19 +18,15 @@ fn the_mark_may_stand_before_or_behind_the_events() {
     let events = format!("{EVENTS}]");
     for text in [trace(MARK, &events), trace(&events, MARK)] {
         let run = import(text).unwrap();
-        let bricks = rows(
-            &run,
-            "bricks",
-            &["id", "name", "parent", "start_ns", "dur_ns"],
-        );
+        let bricks = run.rows("bricks", "id name parent start_ns dur_ns");
         assert_eq!(bricks, ["18446744073709551615 norm - -1 2345"]);
-        let syncs = rows(&run, "syncs", &["id", "name", "start_ns", "dur_ns"]);
+        let syncs = run.rows("syncs", "id name start_ns dur_ns");
         assert_eq!(syncs, ["2 - 3000 -1"]);
         assert_eq!(run.notes.left_out.len(), 0, "{:?}", run.notes.left_out);
         assert_eq!(run.notes.read["X bricks"], 1);
-        assert_eq!(run.json.label.as_deref(), Some("größer"));
-        assert_eq!(run.json.values["exported_from"], "00c0ffee");
-        assert_eq!(run.json.wall_ns, Some(9_000));
+        assert_eq!(run.run.label.as_deref(), Some("größer"));
+        assert_eq!(run.run.values["exported_from"], "00c0ffee");
+        assert_eq!(run.run.wall_ns, Some(9_000));
     }
 }
 
@@ -54,7 +50,7 @@ fn what_the_schema_has_not_is_left_out_and_counted() {
 {"ph":"C","cat":"counters","name":"a","ts":1,"args":{"value":1}},
 {"ph":"B","cat":"bricks","name":"a","ts":1}, 5], "extra": []"#;
     let run = import(trace(MARK, &format!("{EVENTS}{more}"))).unwrap();
-    assert_eq!(rows(&run, "edges", &["*"]), ["1 2 joins"]);
+    assert_eq!(run.rows("edges", "*"), ["1 2 joins"]);
     for reason in [
         "table futures",
         "column edges.weight",
@@ -81,8 +77,8 @@ fn a_cut_export_is_refused_or_kept_as_far_as_it_is_good() {
     let error = import(cut).err().unwrap();
     assert!(error.contains("--partial"), "{error}");
     let run = partial(cut).unwrap();
-    assert_eq!(rows(&run, "bricks", &["name"]), ["norm"]);
-    assert_eq!(run.json.problems.len(), 1);
+    assert_eq!(run.rows("bricks", "name"), ["norm"]);
+    assert_eq!(run.run.problems.len(), 1);
 }
 
 #[test]
@@ -108,7 +104,7 @@ fn kernel_sources_become_files_again_if_they_are_what_their_rows_say() {
     ]
     .join(",\n");
     let run = import(trace(MARK, &format!("{EVENTS},\n{events}]"))).unwrap();
-    assert_eq!(rows(&run, "ptx", &["hash"]).len(), 5);
+    assert_eq!(run.rows("ptx", "hash").len(), 5);
     let files = run.files();
     let file = |hash: &str| {
         let name = std::path::PathBuf::from(format!("ptx/{hash}.ptx"));

@@ -1,7 +1,7 @@
 //! Traces as Kineto wrote them in other years, and with arguments missing.
 
-use crate::support::{import, rows};
-use crate::traces::trace;
+use super::import;
+use super::traces::trace;
 
 #[test]
 fn a_trace_of_2021_has_iterations_and_no_row_of_its_window() {
@@ -12,11 +12,11 @@ fn a_trace_of_2021_has_iterations_and_no_row_of_its_window() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "bricks", &["kind", "name", "iteration"]),
+        run.rows("bricks", "kind name iteration"),
         ["iteration ProfilerStep#5 5", "brick aten::mm 5"]
     );
     assert_eq!(run.repeated("Trace: the time the profiler was on"), 1);
-    let window = run.json.values.get("trace.window_ns.PyTorch Profiler (0)");
+    let window = run.run.values.get("trace.window_ns.PyTorch Profiler (0)");
     assert_eq!(window.map(String::as_str), Some("900000"));
 }
 
@@ -26,12 +26,12 @@ fn a_recording_in_which_nothing_ran_is_as_long_as_the_profiler_was_on() {
     let call = r#"{"ph": "X", "cat": "cuda_runtime", "name": "cudaDeviceSynchronize", "pid": 7, "tid": 7, "ts": 70000, "dur": 5, "args": {"correlation": 1}}"#;
     let operator = r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 70000, "dur": 50}"#;
     let run = import(trace(&[call.to_owned(), window.to_owned()])).unwrap();
-    assert_eq!(run.json.wall_ns, Some(77_000_000));
-    assert_eq!(rows(&run, "calls", &["start_ns"]), ["69000000"]);
+    assert_eq!(run.run.wall_ns, Some(77_000_000));
+    assert_eq!(run.rows("calls", "start_ns"), ["69000000"]);
     let run = import(trace(&[window.to_owned()])).unwrap();
-    assert_eq!(run.json.wall_ns, Some(77_000_000));
+    assert_eq!(run.run.wall_ns, Some(77_000_000));
     let run = import(trace(&[operator.to_owned(), window.to_owned()])).unwrap();
-    assert_eq!(run.json.wall_ns, Some(50_000));
+    assert_eq!(run.run.wall_ns, Some(50_000));
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn what_kineto_says_of_a_launch_is_kept() {
         kernel(30, ""),
     ]))
     .unwrap();
-    let columns = ["smem", "blocks_per_sm", "occupancy_percent"];
+    let columns = "smem blocks_per_sm occupancy_percent";
     assert_eq!(
-        rows(&run, "kernels", &columns),
+        run.rows("kernels", columns),
         ["4294967294 0.11111111 63", "0 - -", "- - -"]
     );
 }
@@ -66,7 +66,7 @@ fn copies_and_fills_without_a_size_are_kept() {
     ]))
     .unwrap();
     assert_eq!(
-        rows(&run, "transfers", &["direction", "bytes", "dur_ns"]),
+        run.rows("transfers", "direction bytes dur_ns"),
         ["d2d - 4000", "memset - 5000", "unknown 8 6000"]
     );
 }
@@ -103,12 +103,12 @@ fn kernels_of_the_range_profiler_have_counters_and_no_times() {
     ];
     let run = import(trace(&events)).unwrap();
     assert_eq!(
-        rows(&run, "kernels", &["name", "device", "correlation", "valid"]),
+        run.rows("kernels", "name device correlation valid"),
         ["add 0 5 false", "gemm 0 6 false"]
     );
-    let kinds = rows(&run, "edges", &["kind"]);
+    let kinds = run.rows("edges", "kind");
     assert_eq!(kinds, ["launches", "launches"]);
-    let counted = rows(&run, "counters", &["name", "value", "source"]);
+    let counted = run.rows("counters", "name value source");
     let sums: Vec<&String> = counted
         .iter()
         .filter(|row| row.contains("flops_f32"))
@@ -118,7 +118,7 @@ fn kernels_of_the_range_profiler_have_counters_and_no_times() {
     // One launch less: nothing says which kernel it began.
     let run = import(trace(&events[2..])).unwrap();
     assert_eq!(
-        rows(&run, "kernels", &["name", "correlation", "valid"]),
+        run.rows("kernels", "name correlation valid"),
         ["add - false", "gemm - false"]
     );
     assert!(
@@ -135,8 +135,8 @@ fn operator(name: &str, thread: u32, (ts, dur): (u32, u32), sequence: i32, forwa
     )
 }
 
-fn edges(run: &crate::support::Imported) -> Vec<String> {
-    let bricks = rows(run, "bricks", &["id", "name"]);
+fn edges(run: &crate::read_back::Imported) -> Vec<String> {
+    let bricks = run.rows("bricks", "id name");
     let name = |id: &str| {
         let of_id = bricks.iter().filter_map(|row| row.split_once(' '));
         of_id
@@ -144,7 +144,7 @@ fn edges(run: &crate::support::Imported) -> Vec<String> {
             .map(|of| of.1)
             .collect::<String>()
     };
-    let edges = rows(run, "edges", &["from", "to", "kind"]);
+    let edges = run.rows("edges", "from to kind");
     edges
         .iter()
         .map(|row| {
