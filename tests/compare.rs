@@ -236,6 +236,28 @@ fn runs_that_cannot_be_compared_have_no_percent_in_the_headline() {
         "{line}"
     );
     assert!(!line.contains('%') && !line.contains('×'), "{line}");
+    // Steps have the same name in all programs.
+    let stepped = |of: &str, every_us: f64| {
+        let mut trace: serde_json::Value =
+            serde_json::from_str(&std::fs::read_to_string(dir.join(of)).unwrap()).unwrap();
+        let steps = (0..10).map(|step| {
+            serde_json::json!({
+                "ph": "X", "cat": "user_annotation", "name": format!("ProfilerStep#{step}"), "pid": 1, "tid": 1,
+                "ts": every_us * f64::from(step), "dur": every_us
+            })
+        });
+        trace["traceEvents"].as_array_mut().unwrap().extend(steps);
+        let file = format!("steps_{of}");
+        std::fs::write(dir.join(&file), trace.to_string()).unwrap();
+        file
+    };
+    let line = told(&stepped(&resnet, 9_000.0), &stepped(&other, 79_000.0));
+    assert!(
+        line.starts_with(
+            "two different programs? 0 of 5 names are in both; step 9 ms and 79 ms, not compared"
+        ),
+        "{line}"
+    );
 
     let a100 = kernels(
         &dir,

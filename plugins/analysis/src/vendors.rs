@@ -731,6 +731,51 @@ pub const COMMUNICATION: [&str; 44] = [
     "rdmasend",
 ];
 
+/// What an accelerator is called, by its model, or where that is not recorded by the names of its kernels.
+pub fn accelerator<'a>(
+    model: Option<&str>,
+    kernels: impl IntoIterator<Item = &'a str>,
+) -> &'static str {
+    /// Starts of a word of the model.
+    const MODELS: [(&str, &str); 15] = [
+        ("aiu", "AIU"),
+        ("artemis", "MTIA"),
+        ("ascend", "NPU"),
+        ("blackhole", "device"),
+        ("dcu", "DCU"),
+        ("gaudi", "HPU"),
+        ("grayskull", "device"),
+        ("inferentia", "NeuronCore"),
+        ("ipu", "IPU"),
+        ("mtia", "MTIA"),
+        ("npu", "NPU"),
+        ("spyre", "AIU"),
+        ("tpu", "TPU"),
+        ("trainium", "NeuronCore"),
+        ("wormhole", "device"),
+    ];
+    const KERNELS: [(&str, &str); 3] = [
+        ("aclnn", "NPU"),
+        ("hcom_", "NPU"),
+        ("tpu_custom_call", "TPU"),
+    ];
+    let begins = |text: &str, starts: &[(&str, &'static str)]| {
+        let mut starts = starts.iter();
+        starts
+            .find(|(start, _)| text.starts_with(start))
+            .map(|(_, noun)| *noun)
+    };
+    let Some(model) = model else {
+        let mut kernels = kernels.into_iter();
+        let noun = kernels.find_map(|name| begins(name, &KERNELS));
+        return noun.unwrap_or("GPU");
+    };
+    let model = model.to_ascii_lowercase();
+    let mut words = model.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let noun = words.find_map(|word| begins(word, &MODELS));
+    noun.unwrap_or("GPU")
+}
+
 /// True if a kernel of that name is communication, whose time depends on other ranks.
 ///
 /// ```
@@ -868,5 +913,16 @@ mod tests {
         for part in COMMUNICATION {
             assert_eq!(part, part.to_ascii_lowercase());
         }
+    }
+
+    #[test]
+    fn an_accelerator_is_called_what_its_makers_call_it() {
+        let of = |model| accelerator(model, ["aclnnMm_MatMul"]);
+        assert_eq!(of(Some("NVIDIA H100 80GB HBM3")), "GPU");
+        assert_eq!(of(Some("Ascend910B")), "NPU");
+        assert_eq!(of(Some("TPU v5 lite")), "TPU");
+        assert_eq!(of(Some("ARTEMIS")), "MTIA");
+        assert_eq!(of(None), "NPU");
+        assert_eq!(accelerator(None, ["ampere_sgemm_128x64_nn"]), "GPU");
     }
 }

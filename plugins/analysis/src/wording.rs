@@ -69,6 +69,7 @@ pub fn gain(ns: i64, share: f64) -> String {
 pub fn short(name: &str) -> String {
     const MAX_LETTERS: usize = 28;
     let name = name.trim();
+    let name = built_in(name).unwrap_or_else(|| without_folders(name));
     let plain = name.strip_prefix("void ").unwrap_or(name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") || plain.ends_with(')');
     let head = if is_cpp {
@@ -91,6 +92,23 @@ pub fn short(name: &str) -> String {
         &letters[letters.len() + 1 - MAX_LETTERS / 2..],
     );
     start.iter().chain(&['…']).chain(end).collect()
+}
+
+/// A frame of Python without the folders of its file: `dataloader.py(703): __next__`. Other names stay.
+pub fn without_folders(name: &str) -> &str {
+    let file_ends = name.find(".py(").filter(|_| name.contains("): "));
+    let folders_end = file_ends.and_then(|end| name[..end].rfind('/'));
+    folders_end.map_or(name, |end| &name[end + 1..])
+}
+
+/// The method of a frame of Python that is written in C, such as `<built-in method replay of …>`.
+fn built_in(name: &str) -> Option<&str> {
+    const FRAMES: [&str; 2] = ["<built-in method ", "<built-in function "];
+    let mut frames = FRAMES.iter();
+    let rest = frames.find_map(|frame| name.strip_prefix(frame))?;
+    let rest = rest.strip_suffix('>')?;
+    let method = rest.split_once(" of ").map_or(rest, |parts| parts.0);
+    (!method.is_empty()).then_some(method)
 }
 
 /// The rank that a lane or a place names, 0 if none, and the rest: `rank 1 gpu0`.
@@ -147,5 +165,14 @@ mod tests {
         assert_eq!(without_rank("rank 12 gpu0"), (12, "gpu0"));
         assert_eq!(without_rank("rank 12"), (0, "rank 12"));
         assert_eq!(without_rank("gpu0"), (0, "gpu0"));
+    }
+
+    #[test]
+    fn a_frame_of_python_keeps_its_file_and_function() {
+        let frame = "torch/utils/data/dataloader.py(703): __next__";
+        assert_eq!(short(frame), "dataloader.py(703): __next__");
+        assert_eq!(without_folders("a/b.py"), "a/b.py");
+        let method = "<built-in method replay of torch._C._CUDAGraph object at 0x7f>";
+        assert_eq!(short(method), "replay");
     }
 }

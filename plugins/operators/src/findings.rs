@@ -148,7 +148,9 @@ fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
     );
     let detail = match on {
         Some(TimedOn::Host) => "its data may lie in a cache, or the ceilings are of fewer threads",
-        _ => "its data may lie in a cache, or the ceilings are not those of this device",
+        _ => {
+            "its data may lie in a cache, its matrix products may have run in TF32, or the ceilings are not those of this device"
+        }
     };
     Some(
         Finding::new("above_roof", Severity::Warning, title)

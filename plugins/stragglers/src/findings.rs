@@ -39,7 +39,10 @@ pub fn findings(job: &Job, what_if: &WhatIf, causes: &[Cause]) -> Vec<Finding> {
             finding.suggestion(cause.suggestion).evidence(evidence)
         })
         .collect();
-    if let (Some(first), Some(slowdown)) = (out.first_mut(), what_if.slowdown()) {
+    // A rank that was not recorded in full is no delay.
+    let first_delay = causes.iter().position(|cause| cause.kind != "recording");
+    let first_delay = first_delay.and_then(|at| out.get_mut(at));
+    if let (Some(first), Some(slowdown)) = (first_delay, what_if.slowdown()) {
         // Ranks without peers were not compared.
         let mut compared = what_if
             .rows

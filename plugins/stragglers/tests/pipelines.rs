@@ -451,3 +451,20 @@ fn parts_of_ranks_give_the_same_as_all_rows() {
         testing::check_parts::<Stragglers>(&parts, 2, others, "{}", &run(&job)).unwrap();
     }
 }
+
+/// By how much delays lengthen steps is no property of a rank that was not recorded in full.
+#[test]
+fn a_rank_that_begins_late_does_not_carry_what_delays_cost() {
+    let mut job = Pipeline::random(1);
+    (job.data, job.tensor, job.stages, job.micro_batches) = (4, 1, 2, 8);
+    (job.schedule, job.is_stated) = (Schedule::OneForwardOneBackward, true);
+    job.planted = Planted::Late(0);
+    let output = run(&job);
+    let late = output.findings.iter();
+    let late: Vec<_> = late.filter(|of| of.code == "incomplete_rank").collect();
+    assert!(!late.is_empty());
+    for finding in late {
+        let detail = format!("{:?}", finding.detail);
+        assert!(!detail.contains("without delays"), "{detail}");
+    }
+}

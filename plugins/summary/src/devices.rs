@@ -129,7 +129,8 @@ fn models(table: &Table) -> Result<BTreeMap<String, Model>> {
             0 => place,
             rank => format!("rank {rank} {place}"),
         };
-        models.insert(place, (names.get(row).map(str::to_owned), bytes.get(row)));
+        let model = names.get(row).filter(|name| !name.trim().is_empty());
+        models.insert(place, (model.map(str::to_owned), bytes.get(row)));
     }
     Ok(models)
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trueno_analysis::evidence::{Evidence, MIN_FEW};
 use trueno_analysis::name_pattern;
+use trueno_analysis::vendors;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
 
@@ -263,6 +264,16 @@ impl Facts {
 
     pub fn share(&self, ns: i64) -> Option<f64> {
         trueno_analysis::share(ns, self.wall_ns?)
+    }
+
+    /// What the devices of the run are called.
+    pub fn accelerator(&self) -> &'static str {
+        let kernels = || self.kernels.iter().map(|kernel| kernel.name.as_str());
+        let model = self
+            .devices
+            .first()
+            .and_then(|device| device.model.as_deref());
+        vendors::accelerator(model, kernels())
     }
 
     /// A finding that the recording itself distorted the run.

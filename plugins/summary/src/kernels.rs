@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_display_names::DisplayNames;
+use trueno_display_names::{DisplayNames, display_name};
 use trueno_plugin::{Result, Run, Table, TableBuilder};
 
 use crate::facts::Facts;
@@ -103,9 +103,14 @@ pub fn all_owners(run: &mut Run, is_wanted: impl Fn(&str) -> bool) -> Result<Own
     Ok(owners)
 }
 
-/// The brick with the most time; among equal ones the first by name.
-fn most(bricks: &BTreeMap<String, i64>) -> Option<(&str, i64)> {
-    let rows = bricks.iter().map(|(name, ns)| (&**name, *ns));
+/// The brick with the most time, as it is shown; among equal ones the first by name.
+fn most(bricks: &BTreeMap<String, i64>) -> Option<(String, i64)> {
+    let mut shown: BTreeMap<String, i64> = BTreeMap::new();
+    for (name, ns) in bricks {
+        let sum = shown.entry(display_name(name)).or_default();
+        *sum = sum.saturating_add(*ns);
+    }
+    let rows = shown.into_iter();
     rows.reduce(|most, row| if row.1 > most.1 { row } else { most })
 }
 

@@ -9,7 +9,7 @@ use trueno_analysis::wording::percent;
 
 use crate::devices::Split;
 use crate::facts::{Bottleneck, Facts, of_kernels};
-use crate::sentence::{self, short};
+use crate::sentence::{self, by_short_name, short};
 
 /// A finding with a smaller gain does not bound the run.
 const MIN_GAIN: f64 = 0.2;
@@ -29,6 +29,8 @@ const HOST_GAPS: [&str; 4] = [
 ];
 const TWICE: f64 = 2.0;
 const PARTS: usize = 3;
+/// A file with this share of communication and of waits for it holds nothing else.
+const ALONE: f64 = 0.95;
 /// Smaller parts are not named.
 const MIN_PART: f64 = 0.05;
 
@@ -126,7 +128,8 @@ impl Limit {
             None if facts.has_only_steps => None,
             // Samples say more of it.
             None if facts.is_sampled_alone => None,
-            None => of_threads(facts).map(|limit| of_gaps(facts).unwrap_or(limit)),
+            None => of_communication_alone(facts)
+                .or_else(|| of_threads(facts).map(|limit| of_gaps(facts).unwrap_or(limit))),
         }
     }
 }
@@ -157,7 +160,11 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     Limit {
         by: by.to_owned(),
         share: None,
-        detail: format!("{}: {}", words(by, &found[0].code), leads.join(", and ")),
+        detail: format!(
+            "{}: {}",
+            words(by, &found[0].code, facts.accelerator()),
+            leads.join(", and ")
+        ),
     }
 }
 
@@ -217,10 +224,14 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         };
         limit("computation", most, text)
     } else if communication == most {
-        let text = format!("exposed communication: {} of {}", percent(most), whole(of));
+        let text = format!(
+            "exposed communication: {} of {}",
+            percent(most),
+            whole(of, facts)
+        );
         limit("communication", most, text)
     } else if copy == most {
-        let text = format!("copies: {} of {}", percent(most), whole(of));
+        let text = format!("copies: {} of {}", percent(most), whole(of, facts));
         limit("copy", most, text)
     } else if let Some(limit) = of_gaps(facts).or_else(|| of_waits(facts)) {
         limit
@@ -348,6 +359,43 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     })
 }
 
+/// Files such as Horovod's timeline hold communication and waits for it, and never the work between.
+fn of_communication_alone(facts: &Facts) -> Option<Limit> {
+    let of = |wanted: &[&str]| {
+        let rows = facts.host.categories.iter();
+        let rows = rows.filter(|row| wanted.contains(&row.0.as_str()));
+        rows.map(|row| row.1).fold(0, i64::saturating_add)
+    };
+    let all_ns = facts.host.categories.iter().map(|row| row.1);
+    let all_ns = all_ns.fold(0, i64::saturating_add);
+    let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
+    let is_alone = share(of(&["communication"])) >= MIN_PART
+        && share(of(&["communication", "memory", "waiting"])) >= ALONE;
+    let gap = not_recorded(facts).filter(|gap| is_alone && *gap >= MIN_PART)?;
+    Some(Limit {
+        by: "communication".to_owned(),
+        share: Some(1.0 - gap),
+        detail: format!(
+            "communication: {} of the wall{}; only communication was recorded, not the work between",
+            percent(1.0 - gap),
+            most_on_path(facts, ", ", " in ")
+        ),
+    })
+}
+
+/// The names with the most of the critical path, for example `, 49 % in execute, 41 % in wait`; empty: none has much.
+fn most_on_path(facts: &Facts, lead: &str, before: &str) -> String {
+    let rows = facts.path_work.iter().filter(|row| row.1 >= MIN_PART);
+    let rows = rows.take(PARTS);
+    let parts: Vec<String> = rows
+        .map(|(name, share)| format!("{}{before}{}", percent(*share), short(name)))
+        .collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("{lead}{}", parts.join(", "))
+}
+
 /// Share of the path in gaps, and in iterations outside everything recorded in them.
 fn not_recorded(facts: &Facts) -> Option<f64> {
     let of_iterations = facts
@@ -395,7 +443,17 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
                 "memory" => "copies and allocation",
                 other => other,
             };
-            let mut shares = largest(&host.categories).into_iter();
+            let is_known = host.categories.iter().all(|row| !is_none(&row.0));
+            // The names on the path say more of what has no category.
+            let on_path = if is_known {
+                String::new()
+            } else {
+                most_on_path(facts, "; on the critical path ", " ")
+            };
+            let categories = host.categories.iter();
+            let shown = categories.filter(|row| on_path.is_empty() || !is_none(&row.0));
+            let shown: Vec<_> = shown.cloned().collect();
+            let mut shares = largest_of(&shown, all_ns).into_iter();
             let first = match shares.next() {
                 Some((_, share)) => format!("{share} of recorded time"),
                 None => SMALL_PIECES.to_owned(),
@@ -403,7 +461,7 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
             let others: String = shares
                 .map(|(name, share)| format!(", {share} {name}"))
                 .collect();
-            (other, format!("{what}: {first}{others}"))
+            (other, format!("{what}: {first}{others}{on_path}"))
         }
         _ => {
             let of_work = host.categories.iter().filter(|row| computes(&row.0));
@@ -418,14 +476,14 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     })
 }
 
-fn words(class: &str, code: &str) -> String {
+fn words(class: &str, code: &str, accelerator: &str) -> String {
     match class {
-        _ if code == "small_grids" => "grids too small for the GPU".to_owned(),
+        _ if code == "small_grids" => format!("grids too small for the {accelerator}"),
         _ if code == "serialised_launches" => "serialised launches".to_owned(),
         _ if code == "no_kernel_times" => "a profiler".to_owned(),
         _ if code == "no_device_work" => "an incomplete recording".to_owned(),
         _ if code == "one_lane" => "serial work".to_owned(),
-        _ if code == "device_copies" => "copies within the GPU".to_owned(),
+        _ if code == "device_copies" => format!("copies within the {accelerator}"),
         "file_access" => "files".to_owned(),
         "data_load_bound" => "data loading".to_owned(),
         "cpu_preprocessing" => "preprocessing".to_owned(),
@@ -449,21 +507,28 @@ fn is_none(category: &str) -> bool {
     matches!(category, "uncategorised" | "outside bricks")
 }
 
-fn whole(of: &str) -> &str {
+fn whole(of: &str, facts: &Facts) -> String {
     match of {
-        "span" => "the GPU's time",
-        _ => "the wall",
+        "span" => format!("the {}'s time", facts.accelerator()),
+        _ => "the wall".to_owned(),
     }
 }
 
 /// The largest rows, with their shares of the sum of all.
 fn largest(rows: &[(String, i64)]) -> Vec<(String, String)> {
-    let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
+    largest_of(
+        rows,
+        rows.iter().map(|row| row.1).fold(0, i64::saturating_add),
+    )
+}
+
+fn largest_of(rows: &[(String, i64)], all_ns: i64) -> Vec<(String, String)> {
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
-    let named = rows.iter().filter(|row| share(row.1) >= MIN_PART);
+    let named = by_short_name(rows).into_iter();
+    let named = named.filter(|row| share(row.1) >= MIN_PART);
     named
         .take(PARTS)
-        .map(|row| (short(&row.0), percent(share(row.1))))
+        .map(|(name, ns)| (name, percent(share(ns))))
         .collect()
 }
 
@@ -471,7 +536,12 @@ const SMALL_PIECES: &str = "many small pieces";
 
 /// Shares of computing time: `50 % GEMM, 20 % Norm`.
 fn computed(rows: &[(String, i64)]) -> String {
-    let rows = largest(rows).into_iter();
+    let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
+    let named = rows.iter().filter(|row| !is_none(&row.0));
+    let named: Vec<_> = named.cloned().collect();
+    // Of time that is not named at all, that is said.
+    let named = if named.is_empty() { rows } else { &named };
+    let rows = largest_of(named, all_ns).into_iter();
     let parts: Vec<String> = rows
         .map(|(name, share)| format!("{share} {name}"))
         .collect();

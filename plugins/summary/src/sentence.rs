@@ -1,5 +1,7 @@
 //! Wording of the sentence.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
@@ -39,7 +41,7 @@ fn rate_figures(value: f64) -> String {
 /// A name shortened for a sentence: C++ names lose their arguments, and long names are cut.
 pub fn short(name: &str) -> String {
     const MAX_LETTERS: usize = 40;
-    let name = display_name(name.trim());
+    let name = display_name(wording::without_folders(name.trim()));
     let name = name.replace("(anonymous namespace)::", "");
     let plain = name.strip_prefix("void ").unwrap_or(&name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") && plain.contains(['<', '(']);
@@ -48,11 +50,10 @@ pub fn short(name: &str) -> String {
     } else {
         plain
     };
-    // Namespaces of kernels tell nothing apart; of `aten::mm` they do.
-    let head = if is_cpp {
-        head.rsplit("::").next().unwrap_or(head)
-    } else {
-        head
+    // Namespaces of kernels tell nothing apart; of `aten::mm` and `gemvx::kernel` they do.
+    let head = match head.rsplit_once("::") {
+        Some((_, last)) if is_cpp && !matches!(last, "kernel" | "Kernel") => last,
+        _ => head,
     };
     let head = if head.is_empty() { plain } else { head };
     let letters: Vec<char> = head.chars().collect();
@@ -62,6 +63,20 @@ pub fn short(name: &str) -> String {
     let (start, end) = letters.split_at(MAX_LETTERS / 2);
     let end = &end[end.len() + 1 - MAX_LETTERS / 2..];
     start.iter().chain(&['…']).chain(end).collect()
+}
+
+/// Times by short name, largest first: instances of a template have one name in a sentence.
+pub fn by_short_name(rows: &[(String, i64)]) -> Vec<(String, i64)> {
+    /// Names after these, which have the most time, add nothing to a part that is named.
+    const MAX_NAMES: usize = 1_000;
+    let mut sums: BTreeMap<String, i64> = BTreeMap::new();
+    for (name, ns) in rows.iter().take(MAX_NAMES) {
+        let sum = sums.entry(short(name)).or_default();
+        *sum = sum.saturating_add(*ns);
+    }
+    let mut named: Vec<(String, i64)> = sums.into_iter().collect();
+    named.sort_by_key(|row| std::cmp::Reverse(row.1));
+    named
 }
 
 /// What dumps of the Flight Recorder say. They have no times of work.
@@ -86,10 +101,11 @@ fn sums_alone(sums: &[(String, i64)]) -> String {
     const SHOWN: usize = 3;
     let all_ns = sums.iter().map(|row| row.1).fold(0, i64::saturating_add);
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
-    let large = sums.iter().filter(|row| share(row.1) >= MIN_EXPOSED);
+    let named = by_short_name(sums).into_iter();
+    let large = named.filter(|row| share(row.1) >= MIN_EXPOSED);
     let large: Vec<String> = large
         .take(SHOWN)
-        .map(|(name, ns)| format!("{} {}", short(name), percent(share(*ns))))
+        .map(|(name, ns)| format!("{name} {}", percent(share(ns))))
         .collect();
     let most = match large.as_slice() {
         [] => "in many small parts".to_owned(),
@@ -267,7 +283,7 @@ fn length(facts: &Facts) -> String {
         (count, false) => format!("median of {count}"),
     }];
     notes.extend(match (steps.work, steps.per_s()) {
-        _ if steps.runs_ahead => Some("the GPU takes longer".to_owned()),
+        _ if steps.runs_ahead => Some(format!("the {} takes longer", facts.accelerator())),
         (Some((rate, of)), _) => Some(format!("{} {of}/s", rate_figures(rate))),
         (None, rate) => rate.map(|rate| format!("{}/s", rate_figures(rate))),
     });
@@ -299,14 +315,15 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
     let busy: Vec<f64> = busy.collect();
     let least = busy.iter().copied().fold(f64::MAX, f64::min);
     let most = busy.iter().copied().fold(0.0, f64::max);
+    let noun = facts.accelerator();
     let mut text = match (busy.len(), percent(least), percent(most)) {
-        (0 | 1, ..) => format!("GPU {} busy", percent(shares.busy())),
-        (count, least, most) if least == most => format!("{count} GPUs {most} busy"),
-        (count, least, most) => format!("{count} GPUs {least} to {most} busy"),
+        (0 | 1, ..) => format!("{noun} {} busy", percent(shares.busy())),
+        (count, least, most) if least == most => format!("{count} {noun}s {most} busy"),
+        (count, least, most) => format!("{count} {noun}s {least} to {most} busy"),
     };
     let mut notes = Vec::new();
     if let Some(graphs) = &facts.empty_graphs {
-        text = text.replacen("GPU ", "GPU at least ", 1);
+        text = text.replacen(&format!("{noun} "), &format!("{noun} at least "), 1);
         notes.push(format!(
             "idle time not known: {graphs} graph launches have no kernel"
         ));
@@ -322,7 +339,8 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         let busy = facts.devices.iter().map(|row| row.busy_ns);
         let busy = busy.fold(0, i64::saturating_add);
         let share = trueno_analysis::share(busy, spans).map(percent);
-        let share = share.filter(|share| *share != percent(shares.busy()));
+        // Of a single operation that says nothing.
+        let share = share.filter(|share| *share != percent(shares.busy()) && busy < spans);
         notes.extend(share.map(|share| format!("{share} from first to last work")));
     }
     let exposed = [

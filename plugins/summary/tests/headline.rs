@@ -744,3 +744,67 @@ fn operators_named_like_their_kernels_are_work_of_the_host() {
         "{told}"
     );
 }
+
+#[test]
+fn a_device_is_called_what_its_makers_call_it() {
+    let [idle, exposure] = devices(&[("gpu0", 10 * MS, 9 * MS, 0, 0)]);
+    let of = Table::build("devices")
+        .text("device", ["gpu:0"])
+        .text("name", ["Ascend910B"])
+        .u64("memory_bytes", [None::<u64>]);
+    let output = summary([wall(10 * MS, 1), idle, exposure, of]);
+    let text = sentence(&output);
+    assert!(text.starts_with("wall 10.0 ms · NPU 90 % busy"), "{text}");
+}
+
+#[test]
+fn instances_of_a_template_are_one_part() {
+    let [idle, exposure] = devices(&[("gpu0", 10 * MS, 10 * MS, 0, 0)]);
+    let names = kernels(&[
+        ("void mul_mat_q<12, 128>(float*)", 10, 5 * MS),
+        ("void mul_mat_q<13, 64>(float*)", 10, 3 * MS),
+        (
+            "std::enable_if<!(false), void>::type internal::gemvx::kernel<int, float, false>(float*)",
+            10,
+            2 * MS,
+        ),
+    ]);
+    let output = summary([wall(10 * MS, 3), idle, exposure, names]);
+    let text = sentence(&output);
+    assert!(
+        text.contains("bound by computation: 80 % mul_mat_q, 20 % gemvx::kernel"),
+        "{text}"
+    );
+}
+
+#[test]
+fn of_a_single_operation_no_share_of_its_own_time_is_told() {
+    let [idle, exposure] = devices(&[("gpu0", 1_000, 1_000, 0, 0)]);
+    let text = sentence(&summary([wall(10 * MS, 1), idle, exposure]));
+    assert!(!text.contains("from first to last work"), "{text}");
+}
+
+/// As a timeline of Horovod: what a step computes is not in it.
+#[test]
+fn communication_alone_is_not_bound_by_what_lies_between() {
+    let host = categories(&[
+        ("host", "waiting", 70 * MS),
+        ("host", "communication", 30 * MS),
+    ]);
+    let names = Table::build("path_names")
+        .text("name", ["NEGOTIATE_ALLREDUCE", "MPI_ALLREDUCE"])
+        .text("category", ["waiting", "communication"])
+        .f64("wall_share", [0.25, 0.2]);
+    let output = summary([
+        wall(100 * MS, 2),
+        host,
+        lanes(&[("thread 0", 100 * MS, 100 * MS)]),
+        path("gap", 0.55),
+        names,
+    ]);
+    let text = sentence(&output);
+    assert!(
+        text.contains("bound by communication: 45 % of the wall"),
+        "{text}"
+    );
+}

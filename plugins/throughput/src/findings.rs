@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use trueno_analysis::producer::Producer;
+use trueno_analysis::wording::time;
 
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
@@ -95,10 +96,6 @@ fn rows_of(result: &Result, which: &str) -> String {
     )
 }
 
-fn ms(ns: f64) -> String {
-    format!("{:.3} ms", ns / 1e6)
-}
-
 fn state(result: &Result) -> Finding {
     let (name, n) = (&result.name, result.rows.len());
     match result.steady_state {
@@ -127,7 +124,7 @@ fn state(result: &Result) -> Finding {
                 Severity::Info,
                 format!(
                     "{name}: median {} over {}, after {}",
-                    ms(median),
+                    time(median.round() as i64),
                     counted(n - first, "steady iteration", "steady iterations"),
                     match first {
                         0 => "no warm-up".to_owned(),
@@ -173,7 +170,10 @@ fn outliers(result: &Result) -> Option<Finding> {
                 (all, count) if all == count => "all ".to_owned(),
                 (_, count) => format!("{count} of them "),
             };
-            format!(", {which}mainly because of {own} (+{})", ms(*excess))
+            format!(
+                ", {which}mainly because of {own} (+{})",
+                time(excess.round() as i64)
+            )
         }
         None => String::new(),
     };

@@ -1,7 +1,41 @@
 //! The parts of a C++ function's name: namespaces, template arguments, parameters.
 
+use std::borrow::Cow;
+
 /// Deeper nesting does not occur in readable names.
 const MAX_DEPTH: usize = 32;
+
+/// A name as Nsight Systems writes it, in the words of other demanglers: `[lambda(int) (instance 1)]` becomes
+/// `{lambda(int)#1}`.
+pub fn unified(name: &str) -> Cow<'_, str> {
+    const WORDS: [(&str, &str); 4] = [
+        ("<unnamed>", "(anonymous namespace)"),
+        ("operator ()", "operator()"),
+        ("[lambda(", "{lambda("),
+        ("<void ", "<"),
+    ];
+    if !name.contains("<unnamed>") && !name.contains("[lambda(") {
+        return name.into();
+    }
+    let mut text = name.to_owned();
+    for (word, other) in WORDS {
+        text = text.replace(word, other);
+    }
+    text = text.replace(", void ", ", ");
+    while let Some(start) = text.find(" (instance ") {
+        let number = start + " (instance ".len();
+        let Some(end) = text[number..].find(")]").map(|end| number + end) else {
+            break;
+        };
+        text = format!(
+            "{}#{}}}{}",
+            &text[..start],
+            &text[number..end],
+            &text[end + 2..]
+        );
+    }
+    text.into()
+}
 
 /// One part between `::` and `::`.
 #[derive(Clone, Debug, PartialEq, Eq)]

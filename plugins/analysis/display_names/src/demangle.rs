@@ -27,14 +27,30 @@ pub fn demangle(name: &str) -> Option<Demangled> {
         let text = bounded(|to| write!(to, "{rust:#}"))?;
         return Some(Demangled::Rust(text));
     }
-    let symbol = Symbol::new(symbol).ok()?;
+    let Ok(parsed) = Symbol::new(symbol) else {
+        return nested_name(symbol).map(Demangled::Cpp);
+    };
     let options = DemangleOptions::default();
     let text = bounded(|to| {
-        symbol
+        parsed
             .structured_demangle(to, &options)
             .map_err(|_| fmt::Error)
     })?;
     Some(Demangled::Cpp(text))
+}
+
+/// The namespaces and the name at the start of a symbol that the demangler does not read, without arguments.
+fn nested_name(symbol: &str) -> Option<String> {
+    let mut rest = symbol.strip_prefix("_ZN")?;
+    let mut names = Vec::new();
+    while rest.starts_with(|letter: char| letter.is_ascii_digit()) {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let length: usize = rest[..digits].parse().ok()?;
+        names.push(rest.get(digits..digits.checked_add(length)?)?);
+        rest = &rest[digits + length..];
+    }
+    // Of less it is not certain that the last one names the function.
+    (names.len() > 1 && rest.starts_with('I')).then(|| format!("{}(…)", names.join("::")))
 }
 
 /// True where a demangler would try.

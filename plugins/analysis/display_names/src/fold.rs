@@ -9,7 +9,7 @@ const DEPTH: usize = 3;
 /// Largest number of arguments that is shown for a template at first.
 const MAX_ARGUMENTS: usize = 12;
 /// Templates and functions that only call their argument, so their own name says nothing.
-const WRAPPERS: [&str; 8] = [
+const WRAPPERS: [&str; 9] = [
     "Kernel",
     "Kernel2",
     "ReduceOp",
@@ -18,6 +18,7 @@ const WRAPPERS: [&str; 8] = [
     "gpu_kernel_impl",
     "gpu_kernel_impl_nocast",
     "gpu_kernel_with_index",
+    "kentry",
 ];
 /// Arguments for how elements are accessed, which follows from the other arguments.
 const ACCESS: [&str; 10] = [
@@ -317,6 +318,8 @@ fn is_basic(text: &str) -> bool {
     let last = text.rsplit("::").next().unwrap_or(text);
     let last = last.trim_end_matches(['*', '&', ' ']);
     COUNTS.contains(&last)
+        // The architecture that Composable Kernel builds for.
+        || last.starts_with("gfx")
         || matches!(
             last,
             "BFloat16" | "Half" | "bool" | "char" | "double" | "float" | "half" | "short" | "void"

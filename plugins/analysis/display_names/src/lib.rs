@@ -7,6 +7,9 @@
 //! | `void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x64_nn_align4>(…)` | `cutlass_80_tensorop_s1688gemm_128x64_nn_align4` |
 //! | `autograd::engine::evaluate_function: AddmmBackward0` | `AddmmBackward0` |
 //! | `Cijk_Ailk_Bjlk_BBS_BH_…_MT64x32x64_MI16x16x1_…` | `Cijk_Ailk_Bjlk_BBS_BH_MT64x32x64_MI16x16x1` |
+//! | `<built-in method replay of torch._C._CUDAGraph object at 0x7f…>` | `replay` |
+//! | `aten::mm, op_id = 317126` | `aten::mm` |
+//! | `Dequeue@aclnnMatmul` | `aclnnMatmul` |
 //!
 //! Only what is a symbol, or reads as a C++ function with its parameters, is shortened: `enumerate(DataLoader)` and
 //! `aten::add` stay. Names that would be shown as one keep more, until they differ. Work is bounded: names of more than
@@ -129,7 +132,8 @@ impl<'a> Table<'a> {
 enum Readable<'a> {
     /// Nothing: the name stays as recorded.
     Recorded,
-    Node(&'a str),
+    /// A part of the name that says what the rest does not.
+    Part(&'a str),
     Tensile(String),
     Rust(String),
     /// A C++ function with namespaces and parameters.
@@ -141,8 +145,9 @@ impl<'a> Readable<'a> {
         if name.len() > MAX_BYTES {
             return Readable::Recorded;
         }
-        if let Some(node) = name.strip_prefix(EVALUATED) {
-            return Readable::Node(node);
+        let node = name.strip_prefix(EVALUATED);
+        if let Some(part) = node.or_else(|| operator(name)).or_else(|| built_in(name)) {
+            return Readable::Part(part);
         }
         if let Some(tile) = tensile(name) {
             return Readable::Tensile(tile);
@@ -150,8 +155,10 @@ impl<'a> Readable<'a> {
         let cpp = match demangle(name) {
             Some(Demangled::Rust(rust)) => return Readable::Rust(rust),
             Some(Demangled::Cpp(cpp)) => Cow::Owned(cpp),
-            None if cpp::function(name).is_some() => Cow::Borrowed(name),
-            None => return Readable::Recorded,
+            None => match cpp::unified(name) {
+                text if cpp::function(&text).is_some() => text,
+                _ => return Readable::Recorded,
+            },
         };
         Readable::Cpp(cpp)
     }
@@ -160,7 +167,7 @@ impl<'a> Readable<'a> {
         match self {
             Readable::Recorded if is_symbol(name) => name.len(),
             Readable::Recorded => 0,
-            Readable::Node(text) => text.len(),
+            Readable::Part(text) => text.len(),
             Readable::Tensile(text) | Readable::Rust(text) => text.len(),
             Readable::Cpp(text) => text.len(),
         }
@@ -169,9 +176,9 @@ impl<'a> Readable<'a> {
     fn at_level<'s>(&'s self, name: &'s str, level: Level) -> Cow<'s, str> {
         let cpp = match (self, level) {
             (Readable::Recorded, _) | (_, Level::Recorded) => return name.into(),
-            (Readable::Node(node), Level::Functor) => return (*node).into(),
+            (Readable::Part(part), Level::Functor) => return (*part).into(),
             (Readable::Tensile(tile), Level::Functor) => return tile.into(),
-            (Readable::Node(_) | Readable::Tensile(_), _) => return name.into(),
+            (Readable::Part(_) | Readable::Tensile(_), _) => return name.into(),
             (Readable::Rust(rust), _) => return rust.into(),
             (Readable::Cpp(cpp), Level::Demangled) => return cpp.as_ref().into(),
             (Readable::Cpp(cpp), _) => cpp,
@@ -181,6 +188,27 @@ impl<'a> Readable<'a> {
             _ => cpp.as_ref().into(),
         }
     }
+}
+
+/// The operator of a range of `torch.autograd.profiler.emit_nvtx`, or of one that Ascend's queue of tasks runs.
+fn operator(name: &str) -> Option<&str> {
+    const NUMBERS: [&str; 3] = [", op_id = ", ", seq = ", ", sizes = "];
+    const QUEUES: [&str; 2] = ["Dequeue@", "Enqueue@"];
+    let ends = NUMBERS.iter().filter_map(|text| name.find(text));
+    let of_range = ends.min().map(|end| &name[..end]);
+    let mut queues = QUEUES.iter();
+    let queued = || queues.find_map(|queue| name.strip_prefix(queue));
+    of_range.or_else(queued).filter(|part| !part.is_empty())
+}
+
+/// The method of a frame of Python that is written in C.
+fn built_in(name: &str) -> Option<&str> {
+    const FRAMES: [&str; 2] = ["<built-in method ", "<built-in function "];
+    let mut frames = FRAMES.iter();
+    let rest = frames.find_map(|frame| name.strip_prefix(frame))?;
+    let rest = rest.strip_suffix('>')?;
+    let method = rest.split_once(" of ").map_or(rest, |parts| parts.0);
+    (!method.is_empty()).then_some(method)
 }
 
 /// Keeps the problem, the macro tile and the matrix instruction of a Tensile kernel; the rest are a hundred

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::{DisplayNames, display_name};
 
 /// Names from traces of PyTorch, cuDNN, cuBLAS, NCCL and ROCm, with the texts they must be shown as.
-const CASES: [(&str, &str); 24] = [
+const CASES: [(&str, &str); 30] = [
     ("_Z3addPfi", "add"),
     (
         "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
@@ -61,16 +61,29 @@ const CASES: [(&str, &str); 24] = [
         "triton_poi_fused_add_relu_0d1d2de",
     ),
     ("aten::add", "aten::add"),
-    ("aten::add, op_id = *", "aten::add, op_id = *"),
+    ("aten::add, op_id = *", "aten::add"),
+    ("aten::conv2d, seq = 5, sizes = [[1, 3]]", "aten::conv2d"),
+    ("Dequeue@aclnnMatmul", "aclnnMatmul"),
     ("enumerate(DataLoader)", "enumerate(DataLoader)"),
     ("forward (fused)", "forward (fused)"),
     (
         "nn/modules/module.py(1501): _call_impl",
         "nn/modules/module.py(1501): _call_impl",
     ),
+    ("<built-in method add of type object at 0x7f>", "add"),
+    ("<built-in function next>", "next"),
     (
-        "<built-in method add of type object at 0x7f>",
-        "<built-in method add of type object at 0x7f>",
+        "void at::native::<unnamed>::grid_stride_kernel<float, (int)4, void at::native::normal<float>(at::TensorBase &)::[lambda(float) (instance 1)]>(long)",
+        "grid_stride<float, normal<float>::lambda(float)>",
+    ),
+    (
+        "void ck_tile::kentry<ck_tile::gfx950_t, 1, ck_tile::FmhaFwdKernel<ck_tile::Pipeline<float> >, ck_tile::Kargs>(ck_tile::Kargs)",
+        "FmhaFwdKernel<Pipeline<float>>",
+    ),
+    // Of a template that no demangler reads, its namespaces and name.
+    (
+        "_ZN7sgl_hip10activation18act_and_mul_kernelI14__hip_bfloat16TnPFT_RKS3_EXadL_Z4siluIS2_ES3_S5_EEEEvPS3_PS4_i",
+        "act_and_mul_kernel",
     ),
     (
         "autograd::engine::evaluate_function: AddBackward0",

@@ -44,6 +44,11 @@ pub struct Load {
     pub thread: Option<i64>,
 }
 
+/// With fewer calls of a name, it is not known that the first one is unlike the others.
+const MIN_CALLS: u64 = 5;
+/// A first call that sets something up takes at least this many times as long as the usual one.
+const UNLIKE: i64 = 10;
+
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
     pub names: Vec<Name>,
@@ -59,6 +64,8 @@ pub struct Bricks {
     pub before_steps: BTreeMap<String, i64>,
     pub ends_ns: BTreeMap<String, i64>,
     pub categories: BTreeMap<String, String>,
+    /// Names of the host whose first call took most of the time of all of them: name and time of that call.
+    pub first_calls: Vec<(String, i64)>,
     /// API calls: name, count, total time, longest call.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// Busy time of host lanes, longest first.
@@ -102,6 +109,7 @@ impl Bricks {
             });
         }
         out.loaders(run, window, groups)?;
+        out.first_calls(run, window, groups)?;
         let table = run.table("sizes")?;
         let name = table.text("name")?;
         let (median, dur) = (number(&table, "median_ns")?, table.i64("dur_ns")?);
@@ -160,6 +168,45 @@ impl Bricks {
         out.host_busy_ns
             .sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
         Ok(out)
+    }
+
+    fn first_calls(&mut self, run: &mut Run, window: &Window, groups: &NameGroups) -> Result<()> {
+        let table = run.table("first_rows")?;
+        let (name, start) = (table.text("name")?, table.i64("start_ns")?);
+        let mut first_ns: BTreeMap<&str, i64> = BTreeMap::new();
+        for (name, start_ns) in name.iter().zip(start.iter()) {
+            if let (Some(name), Some(start_ns)) = (name, start_ns) {
+                let first = first_ns.entry(groups.group(name)).or_insert(start_ns);
+                *first = start_ns.min(*first);
+            }
+        }
+        let table = run.table("long_rows")?;
+        let (name, start) = (table.text("name")?, table.i64("start_ns")?);
+        let dur = table.i64("dur_ns")?;
+        for row in 0..table.rows() {
+            let (Some(name), Some(start_ns)) = (name.get(row), start.get(row)) else {
+                continue;
+            };
+            let name = groups.group(name);
+            if first_ns.get(name) != Some(&start_ns) {
+                continue;
+            }
+            let Some((from_ns, until_ns)) = window.row(Some(start_ns), dur.get(row)) else {
+                continue;
+            };
+            let dur_ns = until_ns.saturating_sub(from_ns);
+            let is_half = |all_ns: i64| dur_ns.saturating_mul(2) >= all_ns;
+            let is_most = |all: &Name| {
+                let is_unlike = |usual_ns: i64| usual_ns.saturating_mul(UNLIKE) <= dur_ns;
+                all.calls >= MIN_CALLS
+                    && all.inclusive_ns.is_some_and(is_half)
+                    && all.median_ns.is_some_and(is_unlike)
+            };
+            if self.host(name).is_some_and(is_most) {
+                self.first_calls.push((name.to_owned(), dur_ns));
+            }
+        }
+        Ok(())
     }
 
     fn loaders(&mut self, run: &mut Run, window: &Window, groups: &NameGroups) -> Result<()> {

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use trueno_analysis::intervals::IntervalSet;
 use trueno_analysis::name_groups::NameGroups;
+use trueno_analysis::vendors;
 use trueno_plugin::{Result, Run, Table, rank};
 
 use super::Window;
@@ -91,6 +92,7 @@ pub struct Device {
     pub usual_call_ns: Option<i64>,
     calls: Vec<(i64, i64)>,
     pub least_way_ns: Option<i64>,
+    model: Option<String>,
     /// Multiprocessors of the smallest device; `None`: not recorded.
     pub multiprocessors: Option<i64>,
 }
@@ -114,8 +116,10 @@ impl Device {
         let kernels = run.table("kernels")?;
         out.rows(&kernels, "name", window, &mut numbers)?;
         out.usual_call_ns = usual_call_ns(std::mem::take(&mut out.calls));
-        let sizes = run.table("device_sizes")?;
-        let sizes = sizes.i64("multiprocessors")?.iter().flatten().min();
+        let devices = run.table("device_sizes")?;
+        let mut models = devices.text("name")?.iter().flatten();
+        out.model = models.find(|model| !model.is_empty()).map(str::to_owned);
+        let sizes = devices.i64("multiprocessors")?.iter().flatten().min();
         out.multiprocessors = sizes.filter(|count| *count > 0);
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;
@@ -252,6 +256,12 @@ impl Device {
         numbers.by_name.insert(group.to_owned(), number);
         numbers.by_name.insert(text.to_owned(), number);
         number
+    }
+
+    /// What the devices are called.
+    pub fn accelerator(&self) -> &'static str {
+        let names = self.names.iter().map(String::as_str);
+        vendors::accelerator(self.model.as_deref(), names)
     }
 
     pub fn devices(&self) -> Vec<i64> {

@@ -130,7 +130,8 @@ impl Rule for DataLoad {
             0 => format!("the program waits for {loaders} for {on_path} of the wall"),
             // Of the mean device.
             idle_ns => format!(
-                "the GPU waits for {loaders} for {} of the wall ({on_path} of the critical path)",
+                "the {} waits for {loaders} for {} of the wall ({on_path} of the critical path)",
+                facts.device.accelerator(),
                 percent(facts.share(idle_ns))
             ),
         };

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
-use super::serialised::is_serialised;
+use super::serialised::{DeviceCalls, is_serialised};
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Without};
@@ -138,7 +138,9 @@ fn only_ran((name, category, _): &(String, String, i64)) -> bool {
 fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // What is alone around tiny tasks is starting and joining them.
     let is_joins = verdicts.findings.iter().any(|one| one.code == "joins");
-    if is_joins || !facts.idle.spans.is_empty() {
+    let uses_devices =
+        !facts.idle.spans.is_empty() || DeviceCalls::without_work(facts, options).is_some();
+    if is_joins || uses_devices {
         return;
     }
     let least = (facts.window.wall_ns as f64 * options.serial.lanes_busy) as i64;

@@ -69,7 +69,10 @@ impl DeviceCalls {
         }
         let held_ns = of.wait_ns.saturating_add(of.copy_ns);
         let is_held = facts.share(held_ns) >= options.general.least_share;
-        (of.launches >= MIN_FEW || is_held).then_some(of)
+        // One launch alone may be the last of a part that was cut off.
+        let all = of.launches.saturating_add(of.copies);
+        let uses_device = of.launches > 0 && all.saturating_add(of.waits) >= MIN_FEW;
+        (uses_device || is_held).then_some(of)
     }
 
     fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {

@@ -1,14 +1,15 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence: names of API calls that load code, or whose longest call has most of their time, and names of the host that were
-//! over before the first iteration began, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
-//! the path has before a device first works or the first iteration begins: what is not on record there is not promised. The longer of the
+//! Evidence: names of API calls that load code, or whose longest call has most of their time, names of the host that were
+//! over before the first iteration began, and names of the host whose first call of at least five has most of their time and
+//! took ten times as long as the median one, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
+//! the path has before the first work of a device is launched (without a recorded launch: begins) or the first iteration begins: what is not on record there is not promised. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
 
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Without};
+use crate::facts::{Facts, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -85,8 +86,21 @@ impl Rule for SetUp {
                 rows.push((ns, name));
             }
         }
-        for (name, all_ns) in &facts.bricks.before_steps {
-            let ns = (*all_ns).min(own_ns(name));
+        let of_bricks = facts.bricks.before_steps.iter();
+        let of_bricks = of_bricks.map(|(name, all_ns)| (name, *all_ns));
+        let first_calls = facts.bricks.first_calls.iter();
+        // What waits, copies, loads or communicates does so for the other side, not to set something up.
+        let sets_up = |name: &str| {
+            let category = facts.category_of(name).unwrap_or_default();
+            let lower = name.to_ascii_lowercase();
+            !["communication", "data loading", "waiting"].contains(&category)
+                && !facts.bricks.loader_names.contains(name)
+                && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
+        };
+        let first_calls = first_calls.filter(|row| sets_up(&row.0));
+        let first_calls = first_calls.map(|(name, dur_ns)| (name, *dur_ns));
+        for (name, once_ns) in of_bricks.chain(first_calls) {
+            let ns = once_ns.min(own_ns(name));
             if facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)
                 && !rows.iter().any(|row| row.1 == name)
@@ -96,7 +110,12 @@ impl Rule for SetUp {
         }
         rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let single_ns = rows.iter().map(|row| row.0).saturating_sum();
-        let first_work = facts.device.work.iter().map(|work| work.start_ns).min();
+        // Work that was launched and has not begun waits for the device, not for the host.
+        let asked_ns = |work: &Work| {
+            let launched = work.launch.map(|(_, returned_ns)| returned_ns);
+            launched.map_or(work.start_ns, |ns| ns.min(work.start_ns))
+        };
+        let first_work = facts.device.work.iter().map(asked_ns).min();
         // An iteration comes again: what lies in it is no set-up.
         let step_ns = facts.bricks.first_step_ns.unwrap_or(i64::MAX);
         let first_work = first_work.map(|first| first.min(step_ns).max(facts.window.from_ns));

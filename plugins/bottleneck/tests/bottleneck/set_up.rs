@@ -1,15 +1,19 @@
 //! Gains of a warm start.
 
 use crate::inputs::{US, Work, facts, gains, kernels, path, pieces, texts};
-use trueno_plugin::TableBuilder;
 use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
 /// A kernel that starts after 5 of 10 ms, with as much host work after it; `rows` are the host's work before it.
 fn first_at_half(rows: Vec<TableBuilder>) -> Output {
+    let first = Work {
+        called_us: Some(5_000),
+        ..Work::at("step", 5_000, 1_000)
+    };
     let mut inputs = vec![
         facts(10_000),
-        kernels(&[Work::at("step", 5_000, 1_000)]),
+        kernels(&[first]),
         path(&[("work", 7_000), ("gap", 3_000)]),
     ];
     inputs.extend(rows);
@@ -69,4 +73,87 @@ fn waiting_for_input_is_no_set_up() {
             "{codes:?}"
         );
     }
+}
+
+/// From its launch on, a kernel waits for the device and not for the host.
+#[test]
+fn work_that_was_launched_early_waits_for_no_set_up() {
+    for (called_us, is_set_up) in [(4_900, true), (900, false)] {
+        let first = Work {
+            called_us: Some(called_us),
+            ..Work::at("step", 5_000, 1_000)
+        };
+        let rows = pieces(&[
+            ("work", Some("open"), "thread 0", 0, 0, 5_000),
+            ("work", Some("step"), "gpu0/stream 7", 0, 5_000, 1_000),
+            ("work", Some("close"), "thread 0", 0, 6_000, 4_000),
+        ]);
+        let inputs = [
+            facts(10_000),
+            kernels(&[first]),
+            path(&[("work", 10_000)]),
+            rows,
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        assert_eq!(codes.contains(&"set_up".to_owned()), is_set_up, "{codes:?}");
+    }
+}
+
+/// Ten calls of `name`, the `long`th of 6 ms and the others of 100 µs.
+fn unlike_the_others(name: &'static str, long: i64) -> Vec<String> {
+    let start_us = |call: i64| call * 100 + if call > long { 5_900 } else { 0 };
+    let dur_us = |call: i64| if call == long { 6_000 } else { 100 };
+    let by_brick = Table::build("by_brick")
+        .text("lane_kind", ["host"])
+        .text("kind", ["brick"])
+        .text("name", [name])
+        .text("category", ["convolution"])
+        .u64("calls", [10_u64])
+        .i64("inclusive_ns", [6_900 * US])
+        .i64("min_ns", [100 * US])
+        .i64("median_ns", [100 * US]);
+    let long_rows = Table::build("long_rows")
+        .text("name", [name])
+        .i64("start_ns", [start_us(long) * US])
+        .i64("dur_ns", [6_000 * US]);
+    let first_rows = Table::build("first_rows")
+        .text("name", [name])
+        .i64("start_ns", [0_i64]);
+    let on_path: Vec<_> = (0..10)
+        .map(|call| {
+            (
+                "work",
+                Some(name),
+                "thread 0",
+                0,
+                start_us(call),
+                dur_us(call),
+            )
+        })
+        .collect();
+    let by_name = Table::build("path_names")
+        .text("name", [name])
+        .text("kind", ["work"])
+        .text("category", ["convolution"])
+        .i64("dur_ns", [6_900 * US]);
+    let inputs = [
+        facts(10_000),
+        by_brick,
+        long_rows,
+        first_rows,
+        path(&[("work", 6_900), ("gap", 3_100)]),
+        by_name,
+        pieces(&on_path),
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    texts(&output, "bottlenecks", "code")
+}
+
+#[test]
+fn a_first_call_that_is_unlike_all_others_is_set_up() {
+    let is_set_up = |name, long| unlike_the_others(name, long).contains(&"set_up".to_owned());
+    assert!(is_set_up("aten::cudnn_convolution", 0));
+    assert!(!is_set_up("aten::cudnn_convolution", 4));
+    assert!(!is_set_up("wait for the others", 0));
 }

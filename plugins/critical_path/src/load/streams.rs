@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::{LaneKey, Lanes};
+use trueno_analysis::lanes::{Class, LaneKey, Lanes, Span};
 
 use crate::load::dependencies::{SpanAt, span};
 use crate::load::edges::Edge;
@@ -78,7 +78,8 @@ pub struct Streams {
 
 impl Streams {
     /// Work without a recorded launch counts as launched when it began, before the first wait or event
-    /// record with a higher correlation id, or at the end of the row that `spawns` it.
+    /// record with a higher correlation id, or at the end of the row that `spawns` it. A stream of copies none of which
+    /// was launched, beside streams whose work was, is left out.
     pub fn new(
         run: &Lanes,
         rows: &RowIndex,
@@ -101,10 +102,31 @@ impl Streams {
         });
         let spawned: FastMap<SpanAt, SpanAt> = spawned.collect();
         out.scale = Scale::new(run, &out.launches);
+        let launching: BTreeSet<i64> = out
+            .launches
+            .keys()
+            .filter_map(|work| match run.lanes[work.lane as usize].key {
+                LaneKey::Stream(device, _) => Some(device),
+                _ => None,
+            })
+            .collect();
+        let with_launches: BTreeSet<u32> = out.launches.keys().map(|work| work.lane).collect();
+        let is_copy = |work: &Span| run.labels.get(work.label).class == Class::Transfer;
+        // Pages of unified memory that the driver moves: no call asks for them, and nothing waits for its own turn.
+        let by_driver = |lane: usize, device: i64| {
+            launching.contains(&device)
+                && !with_launches.contains(&(lane as u32))
+                && run.lanes[lane].spans.iter().all(is_copy)
+        };
         for (number, lane) in run.lanes.iter().enumerate() {
             let LaneKey::Stream(device, stream) = lane.key else {
                 continue;
             };
+            if by_driver(number, device) {
+                let rows = lane.spans.len() as u64;
+                out.unlaunched = (out.unlaunched.0 + rows, out.unlaunched.1 + rows);
+                continue;
+            }
             let at = |index: usize| SpanAt {
                 lane: number as u32,
                 index: index as u32,

@@ -446,3 +446,44 @@ fn before_work_without_a_launch_is_a_gap() {
     let unknown = path(&run(&[(1, 3)]).analyse());
     assert!(unknown.contains(&"gap - 30-70".to_owned()), "{unknown:?}");
 }
+
+/// Pages of unified memory move while a kernel needs them. No call asked for them, and they hold no gain back.
+#[test]
+fn pages_that_the_driver_moves_pin_no_prediction() {
+    let predicted_ns = |pages: bool| {
+        let run = Linked {
+            fixture: RunFixture {
+                wall_ns: Some(100_000),
+                calls: vec![interval(1, "", "launch", 0, 1_000)],
+                kernels: vec![interval(2, "", "add", 5_000, 85_000).stream(0, 7)],
+                transfers: if pages {
+                    (0..8_i64)
+                        .map(|page| {
+                            let from_ns = 6_000 + page * 10_000;
+                            let id = 10 + page as u64;
+                            interval(id, "", "h2d", from_ns, from_ns + 500).stream(0, 0)
+                        })
+                        .collect()
+                } else {
+                    Vec::new()
+                },
+                syncs: vec![interval(30, "", "device", 2_000, 86_000)],
+                bricks: vec![interval(5, "brick", "after", 86_000, 100_000)],
+                ..RunFixture::default()
+            },
+            launches: vec![(1, 2)],
+            waits: vec![Waiting {
+                id: 30,
+                kind: "device",
+                device: Some(0),
+                start_ns: 2_000,
+                ..Waiting::default()
+            }],
+            ..Linked::default()
+        };
+        let out = run.analyse_with(r#"{"what_if": ["add=0.5"]}"#);
+        out.table("what_if").i64("predicted_ns").unwrap().value(0)
+    };
+    assert_eq!(predicted_ns(false), 60_000);
+    assert_eq!(predicted_ns(true), predicted_ns(false));
+}

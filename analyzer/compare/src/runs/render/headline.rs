@@ -48,10 +48,12 @@ pub fn headline(comparison: &Comparison) -> String {
             "two different programs? {common} of {} in both",
             counted(fewer as u64, "name is", "names are")
         ));
-        parts.extend(wall.map(|(_, base, run)| {
+        let beside = |what: &str, base: f64, run: f64| {
             let (base, run) = (units::duration(base), units::duration(run));
-            format!("wall {base} and {run}, not compared")
-        }));
+            format!("{what} {base} and {run}, not compared")
+        };
+        let steps = median_steps(comparison).map(|(base, run)| beside("step", base, run));
+        parts.extend(steps.or_else(|| wall.map(|(_, base, run)| beside("wall", base, run))));
         return parts.join("; ");
     }
     let steps = steps(comparison);
@@ -165,22 +167,33 @@ fn other_device(comparison: &Comparison) -> Option<String> {
     Some(format!("other GPU: {} → {}", first.base, first.run))
 }
 
-/// Number of common names and of names on the smaller side, if that is too few for the same program.
+/// Median steps of both sides.
+fn median_steps(comparison: &Comparison) -> Option<(f64, f64)> {
+    let mut names = comparison.names.iter();
+    let steps = names.find(|name| name.name.kind == Kind::Iteration)?;
+    Some((steps.base_median_ns?, steps.run_median_ns?))
+}
+
+/// Number of common names and of names on the smaller side, if that is too few for the same program. Steps, calls of a
+/// device's API and copies have the same names in all programs.
 fn other_program(comparison: &Comparison) -> Option<(usize, usize)> {
-    let is_row = |name: &Name| !matches!(name.kind, Kind::Category | Kind::DeviceCategory);
-    let both = comparison.names.iter().filter(|row| is_row(&row.name));
+    let is_own = |name: &Name| {
+        let is_general = matches!(
+            name.kind,
+            Kind::Category | Kind::DeviceCategory | Kind::Iteration | Kind::Call | Kind::Transfer
+        );
+        !is_general
+    };
+    let both = comparison.names.iter().filter(|row| is_own(&row.name));
     let both = both.count();
     let of = |change: Change| {
         let rows = comparison.counts.iter();
-        rows.filter(|row| row.change == change).count()
+        rows.filter(|row| row.change == change && is_own(&row.name))
+            .count()
     };
     let fewer = both + of(Change::New).min(of(Change::Gone));
-    let has_steps = comparison
-        .names
-        .iter()
-        .any(|row| row.name.kind == Kind::Iteration);
     let is_other = fewer >= FEW_NAMES && (both as f64) < MIN_COMMON * fewer as f64;
-    (is_other && !has_steps).then_some((both, fewer))
+    is_other.then_some((both, fewer))
 }
 
 /// Time per unit of work, for windows of equal length with different amounts of work.
