@@ -66,7 +66,7 @@ pub const INPUTS: [Input; 42] = [
     ),
     may(
         "by_brick",
-        "SELECT lane_kind, kind, name, category, calls, inclusive_ns, min_ns, median_ns FROM category.by_brick",
+        "SELECT lane_kind, kind, name, category, calls, inclusive_ns, min_ns, median_ns, max_ns FROM category.by_brick",
     ),
     // Rows that are long beside the run, and when the first of their name began.
     may(

@@ -96,7 +96,7 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
             .and_then(|count| u32::try_from(count).ok()),
         compute_capability: version("compute_cap_major")
             .zip(version("compute_cap_minor"))
-            .map(|(major, minor)| rows.into.text(&format!("{major}.{minor}"))),
+            .map(|(major, minor)| rows.import.text(&format!("{major}.{minor}"))),
     };
     rows.import.add(&row)
 }

@@ -19,6 +19,18 @@ pub struct Name {
     pub inclusive_ns: Option<i64>,
     pub min_ns: Option<i64>,
     pub median_ns: Option<i64>,
+    pub max_ns: Option<i64>,
+}
+
+impl Name {
+    /// Whether a call took most of the time of all, and far longer than the usual one.
+    fn is_unlike_others(&self, call_ns: i64) -> bool {
+        let is_most = |all_ns: i64| call_ns.saturating_mul(2) >= all_ns;
+        let is_unlike = |usual_ns: i64| usual_ns.saturating_mul(UNLIKE) <= call_ns;
+        self.calls >= MIN_CALLS
+            && self.inclusive_ns.is_some_and(is_most)
+            && self.median_ns.is_some_and(is_unlike)
+    }
 }
 
 /// Calls of one name that declare the same work.
@@ -91,6 +103,7 @@ impl Bricks {
         let category = table.text("category")?;
         let inclusive = table.i64("inclusive_ns")?;
         let (min, median) = (table.i64("min_ns")?, table.i64("median_ns")?);
+        let max = table.i64("max_ns")?;
         for row in 0..table.rows() {
             let Some(name) = name.get(row) else { continue };
             if let Some(category) = category.get(row) {
@@ -106,6 +119,7 @@ impl Bricks {
                 inclusive_ns: inclusive.get(row),
                 min_ns: min.get(row),
                 median_ns: median.get(row),
+                max_ns: max.get(row),
             });
         }
         out.loaders(run, window, groups)?;
@@ -171,6 +185,14 @@ impl Bricks {
     }
 
     fn first_calls(&mut self, run: &mut Run, window: &Window, groups: &NameGroups) -> Result<()> {
+        // Most runs have none, and then their rows are not read.
+        let is_any = |name: &Name| {
+            name.max_ns
+                .is_some_and(|max_ns| name.is_unlike_others(max_ns))
+        };
+        if !self.names.iter().any(is_any) {
+            return Ok(());
+        }
         let table = run.table("first_rows")?;
         let (name, start) = (table.text("name")?, table.i64("start_ns")?);
         let mut first_ns: BTreeMap<&str, i64> = BTreeMap::new();
@@ -195,14 +217,10 @@ impl Bricks {
                 continue;
             };
             let dur_ns = until_ns.saturating_sub(from_ns);
-            let is_half = |all_ns: i64| dur_ns.saturating_mul(2) >= all_ns;
-            let is_most = |all: &Name| {
-                let is_unlike = |usual_ns: i64| usual_ns.saturating_mul(UNLIKE) <= dur_ns;
-                all.calls >= MIN_CALLS
-                    && all.inclusive_ns.is_some_and(is_half)
-                    && all.median_ns.is_some_and(is_unlike)
-            };
-            if self.host(name).is_some_and(is_most) {
+            if self
+                .host(name)
+                .is_some_and(|of| of.is_unlike_others(dur_ns))
+            {
                 self.first_calls.push((name.to_owned(), dur_ns));
             }
         }

@@ -64,7 +64,8 @@ fn judged_with(rows: &[(&str, &str, i64, f64)], own: &[(&str, &str, i64)]) -> Ou
         .i64("self_ns", time())
         .i64("inclusive_ns", time())
         .i64("min_ns", time().map(|ns| ns / 10))
-        .i64("median_ns", time().map(|ns| ns / 10));
+        .i64("median_ns", time().map(|ns| ns / 10))
+        .i64("max_ns", time().map(|ns| ns / 10));
     let inputs = [run_facts, kinds, path_names, opportunity, points, by_brick];
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }

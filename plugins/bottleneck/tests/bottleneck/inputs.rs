@@ -129,6 +129,7 @@ pub fn categories(names: &[(&str, &str)]) -> TableBuilder {
         .i64("inclusive_ns", of().map(|_| 1_i64))
         .i64("min_ns", of().map(|_| 1_i64))
         .i64("median_ns", of().map(|_| 1_i64))
+        .i64("max_ns", of().map(|_| 1_i64))
 }
 
 /// Consecutive iterations: microseconds, phase, the name that made it slow.

@@ -88,7 +88,7 @@ const TABLES: [Columns; 27] = [
     ),
     (
         "by_brick",
-        &["inclusive_ns", "min_ns", "median_ns"],
+        &["inclusive_ns", "min_ns", "median_ns", "max_ns"],
         &[],
         &["lane_kind", "kind", "name", "category"],
         &[],

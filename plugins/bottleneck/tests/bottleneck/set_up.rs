@@ -112,7 +112,8 @@ fn unlike_the_others(name: &'static str, long: i64) -> Vec<String> {
         .u64("calls", [10_u64])
         .i64("inclusive_ns", [6_900 * US])
         .i64("min_ns", [100 * US])
-        .i64("median_ns", [100 * US]);
+        .i64("median_ns", [100 * US])
+        .i64("max_ns", [6_000 * US]);
     let long_rows = Table::build("long_rows")
         .text("name", [name])
         .i64("start_ns", [start_us(long) * US])
