@@ -13,7 +13,7 @@ pub fn count() -> usize {
 }
 
 /// Maps all items in parallel. Results are in the order of the items.
-pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = count().min(items.len());
     if threads < 2 {
         return items.iter().map(work).collect();

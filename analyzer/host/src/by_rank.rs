@@ -20,12 +20,12 @@ use trueno_model::Window;
 
 use crate::excerpt::Excerpt;
 use crate::plan::{Step, seen_by_parts};
-use crate::plugin::{Outcome, Stage};
+use crate::plugin::{Outcome, Plugin, Stage};
 use crate::rank_parts::{Part, Parts, failed, finish};
 use crate::request::Request;
 use crate::sections::Sections;
 use crate::side_by_side::{self, Databases, Watch};
-use crate::together::{Rows, Together, run_tables, too_many};
+use crate::together::{Rows, Together, too_many};
 
 /// Limit on rows of ranks in memory at once, some 600 MB.
 const ROWS_AT_ONCE: u64 = 8_000_000;
@@ -149,9 +149,14 @@ pub(crate) fn run_all(
         let excerpt = excerpt.get_or_insert_with(|| {
             let waiting = left.iter().copied().filter(|step| !has_parts(*step));
             let all = large.iter().copied().chain(waiting);
-            let plugins = all.map(|step| &plugins[steps[step].plugin]);
-            let tables = plugins.flat_map(run_tables).collect();
-            Excerpt::read(&tables, ranks, window, request.over_ranks.max_rows)
+            let plugins: Vec<&Plugin> = all.map(|step| &plugins[steps[step].plugin]).collect();
+            Excerpt::read(
+                &plugins,
+                subject,
+                ranks,
+                window,
+                request.over_ranks.max_rows,
+            )
         });
         match excerpt {
             Ok(excerpt) => {

@@ -95,6 +95,14 @@ impl Named {
         self.columns.iter().copied()
     }
 
+    /// Names of the columns as a query knows them.
+    pub(super) fn names(&self, table: &StoredTable) -> impl Iterator<Item = String> {
+        let name = |column: &usize| table.columns()[*column].0.as_str();
+        let texts = self.texts.iter().map(move |column| name(column).to_owned());
+        let ids = self.ids.iter();
+        texts.chain(ids.map(move |column| format!("{}{ID_SUFFIX}", name(column))))
+    }
+
     pub(super) fn frame(&self, table: &StoredTable) -> PolarsResult<LazyFrame> {
         let numbers: Vec<usize> = self.columns.iter().copied().collect();
         let batches = table.batches(&numbers);

@@ -40,6 +40,29 @@ impl Database {
         tables.map(of_table).sum()
     }
 
+    /// Columns that any of these queries may read, by stored table, numbers of texts by the names of their columns
+    /// (`name_id`). A table is left out if a query may read columns of it without naming them.
+    pub fn columns_read(&self, queries: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
+        let tokens: Vec<_> = queries
+            .iter()
+            .map(|sql| tokens::tokens(&self.quoted(sql)))
+            .collect();
+        let of_table = |(name, table): (&String, &Arc<StoredTable>)| {
+            let mut columns = BTreeSet::new();
+            for tokens in &tokens {
+                if tokens
+                    .iter()
+                    .any(|token| token.name.as_deref() == Some(name))
+                {
+                    let named = Named::of(tokens, table)?;
+                    columns.extend(named.names(table));
+                }
+            }
+            Some((name.clone(), columns))
+        };
+        self.stored.iter().filter_map(of_table).collect()
+    }
+
     /// Claims the columns that a query reads. A claimed column is freed with its last claim.
     pub fn claims(&self, sql: &str) -> Claims {
         if self.is_small() {
