@@ -91,8 +91,8 @@ use crate::signatures::Signatures;
 use layout::Layout;
 pub use merged::ranks_of;
 
-/// Chrome trace events as written by Kineto and many others, compressed or not. With [`Options::partial`], what
-/// precedes the damage in a damaged file is kept.
+/// Chrome trace events as written by Kineto and many others, compressed or not. With
+/// [`partial`](crate::Options::partial), what precedes the damage in a damaged file is kept.
 pub const IMPORTER: Importer = Importer {
     name: "kineto",
     description: "Chrome trace events: the PyTorch profiler and many others",
