@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 42] = [
+pub const INPUTS: [Input; 41] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -68,18 +68,11 @@ pub const INPUTS: [Input; 42] = [
         "by_brick",
         "SELECT lane_kind, kind, name, category, calls, inclusive_ns, min_ns, median_ns, max_ns FROM category.by_brick",
     ),
-    // Rows that are long beside the run, and when the first of their name began.
-    may(
-        "long_rows",
-        "SELECT b.name AS name, b.start_ns AS start_ns, b.dur_ns AS dur_ns FROM bricks AS b \
-         CROSS JOIN (SELECT MAX(wall_ns) AS wall_ns FROM run) AS r \
-         WHERE b.timing <> 'bound' AND b.kind <> 'run' AND b.kind <> 'iteration' AND b.kind <> 'layer' \
-         AND b.dur_ns * 50 >= r.wall_ns ORDER BY start_ns",
-    ),
+    // When the first of a name began, and when the first ended: mostly one and the same.
     may(
         "first_rows",
-        "SELECT name, MIN(start_ns) AS start_ns FROM bricks WHERE timing <> 'bound' AND kind <> 'run' AND kind <> 'iteration' \
-         AND kind <> 'layer' GROUP BY name ORDER BY name",
+        "SELECT name, MIN(start_ns) AS start_ns, MIN(start_ns + dur_ns) AS end_ns FROM bricks WHERE timing <> 'bound' \
+         AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' GROUP BY name ORDER BY name",
     ),
     may(
         "by_lane",

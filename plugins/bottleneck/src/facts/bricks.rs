@@ -194,26 +194,22 @@ impl Bricks {
             return Ok(());
         }
         let table = run.table("first_rows")?;
-        let (name, start) = (table.text("name")?, table.i64("start_ns")?);
-        let mut first_ns: BTreeMap<&str, i64> = BTreeMap::new();
-        for (name, start_ns) in name.iter().zip(start.iter()) {
-            if let (Some(name), Some(start_ns)) = (name, start_ns) {
-                let first = first_ns.entry(groups.group(name)).or_insert(start_ns);
-                *first = start_ns.min(*first);
-            }
-        }
-        let table = run.table("long_rows")?;
-        let (name, start) = (table.text("name")?, table.i64("start_ns")?);
-        let dur = table.i64("dur_ns")?;
-        for row in 0..table.rows() {
-            let (Some(name), Some(start_ns)) = (name.get(row), start.get(row)) else {
+        let (start, end) = (table.i64("start_ns")?, table.i64("end_ns")?);
+        let mut first_ns: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+        for (row, name) in table.text("name")?.iter().enumerate() {
+            let (Some(name), Some(start_ns), Some(end_ns)) = (name, start.get(row), end.get(row))
+            else {
                 continue;
             };
-            let name = groups.group(name);
-            if first_ns.get(name) != Some(&start_ns) {
-                continue;
-            }
-            let Some((from_ns, until_ns)) = window.row(Some(start_ns), dur.get(row)) else {
+            let first = first_ns
+                .entry(groups.group(name))
+                .or_insert((start_ns, end_ns));
+            *first = (first.0.min(start_ns), first.1.min(end_ns));
+        }
+        for (name, (start_ns, end_ns)) in first_ns {
+            // Of calls side by side another one may have ended first, which makes this less than the call took.
+            let dur_ns = end_ns.saturating_sub(start_ns);
+            let Some((from_ns, until_ns)) = window.row(Some(start_ns), Some(dur_ns)) else {
                 continue;
             };
             let dur_ns = until_ns.saturating_sub(from_ns);
