@@ -31,9 +31,10 @@ enum Refusal {
     Final(String),
     /// A retry may succeed, after the wait that the collector requested.
     Transient(String, Option<Duration>),
+    TimedOut,
 }
 
-use Refusal::{Final, Transient};
+use Refusal::{Final, TimedOut, Transient};
 
 impl Collector {
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, ExportError> {
@@ -70,26 +71,36 @@ impl Collector {
     pub(super) fn send(&mut self, json: &[u8]) -> Result<Answer, String> {
         let body = self.pack(json);
         let deadline = Instant::now() + self.endpoint.timeout;
+        let limit = self.endpoint.timeout;
         let mut backoff = FIRST_WAIT;
+        let mut earlier = None;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let (why, asked) = match self.post(body.clone(), left) {
                 Ok(answer) => return Ok(answer),
                 Err(Final(why)) => return Err(self.failure(&why)),
                 Err(Transient(why, asked)) => (why, asked),
+                // What it said before is the cause.
+                Err(TimedOut) => match earlier {
+                    Some(why) => (why, Some(Duration::ZERO)),
+                    None => {
+                        let why = format!("did not answer within {limit:?} (hint: --timeout)");
+                        return Err(self.failure(&why));
+                    }
+                },
             };
             let wait = asked.unwrap_or_else(|| jittered(backoff));
             if Instant::now() + wait >= deadline {
-                let asks = match asked {
+                let asks = match asked.filter(|wait| !wait.is_zero()) {
                     Some(wait) => format!(" and asks to wait for {} s", wait.as_secs()),
                     None => String::new(),
                 };
-                let limit = self.endpoint.timeout;
                 return Err(self.failure(&format!(
                     "{why}{asks}; a request may take {limit:?}, including retries (hint: --timeout)"
                 )));
             }
             sleep(wait);
+            earlier = Some(why);
             backoff = (backoff * 2).min(MAX_WAIT);
         }
     }
@@ -163,11 +174,8 @@ impl Collector {
     }
 
     fn refusal(&self, error: &reqwest::Error) -> Refusal {
-        let limit = self.endpoint.timeout;
         match cause(error) {
-            _ if error.is_timeout() => {
-                Final(format!("did not answer within {limit:?} (hint: --timeout)"))
-            }
+            _ if error.is_timeout() => TimedOut,
             why if error.is_connect() && !self.is_known => {
                 Final(format!("cannot be reached: {why}"))
             }
