@@ -185,7 +185,7 @@ pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// The cells of a row. Those of another type than is asked for are `None`.
+/// The cells of a row. A cell of another type than expected is `None`.
 #[derive(Clone, Copy)]
 pub(crate) struct Cells<'r>(&'r rusqlite::Row<'r>);
 

@@ -51,7 +51,7 @@ impl Limits {
     }
 }
 
-/// What a launch asks for.
+/// What a launch needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
     pub blocks: u64,

@@ -539,7 +539,7 @@ fn computed(rows: &[(String, i64)]) -> String {
     let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
     let named = rows.iter().filter(|row| !is_none(&row.0));
     let named: Vec<_> = named.cloned().collect();
-    // Of time that is not named at all, that is said.
+    // If no time has a name, the sentence says so.
     let named = if named.is_empty() { rows } else { &named };
     let rows = largest_of(named, all_ns).into_iter();
     let parts: Vec<String> = rows

@@ -1,10 +1,13 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence: names of API calls that load code, or whose longest call has most of their time, names of the host that were
-//! over before the first iteration began, and names of the host whose first call of at least five has most of their time and
-//! took ten times as long as the median one, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
-//! the path has before the first work of a device is launched (without a recorded launch: begins) or the first iteration begins: what is not on record there is not promised. The longer of the
-//! two is at least `set_up_share`. Gain: that time.
+//! Evidence is the longer of two times, at least `set_up_share` of the window; the gain is that time.
+//!
+//! - **One-time calls**: names of API calls that load code, or whose longest call has most of their time; names of the
+//!   host that were over before the first iteration began; names of the host whose first call of at least five has most
+//!   of their time and took ten times as long as the median one. Each takes at least 2 % of the window and lies on the
+//!   critical path. Waits, copies and the profiler's own work do not count.
+//! - **Work before the device**: work of the host on the path before the first work of a device is launched, or begins
+//!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised.
 
 use super::draft::Draft;
 use super::{Options, Rule};
@@ -111,11 +114,11 @@ impl Rule for SetUp {
         rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
         let single_ns = rows.iter().map(|row| row.0).saturating_sum();
         // Work that was launched and has not begun waits for the device, not for the host.
-        let asked_ns = |work: &Work| {
+        let launched_ns = |work: &Work| {
             let launched = work.launch.map(|(_, returned_ns)| returned_ns);
             launched.map_or(work.start_ns, |ns| ns.min(work.start_ns))
         };
-        let first_work = facts.device.work.iter().map(asked_ns).min();
+        let first_work = facts.device.work.iter().map(launched_ns).min();
         // An iteration comes again: what lies in it is no set-up.
         let step_ns = facts.bricks.first_step_ns.unwrap_or(i64::MAX);
         let first_work = first_work.map(|first| first.min(step_ns).max(facts.window.from_ns));

@@ -112,7 +112,7 @@ impl Streams {
             .collect();
         let with_launches: BTreeSet<u32> = out.launches.keys().map(|work| work.lane).collect();
         let is_copy = |work: &Span| run.labels.get(work.label).class == Class::Transfer;
-        // Pages of unified memory that the driver moves: no call asks for them, and nothing waits for its own turn.
+        // Pages of unified memory that the driver moves: no call launches them, and nothing waits for their turn.
         let by_driver = |lane: usize, device: i64| {
             launching.contains(&device)
                 && !with_launches.contains(&(lane as u32))

@@ -447,7 +447,7 @@ fn before_work_without_a_launch_is_a_gap() {
     assert!(unknown.contains(&"gap - 30-70".to_owned()), "{unknown:?}");
 }
 
-/// Pages of unified memory move while a kernel needs them. No call asked for them, and they hold no gain back.
+/// Pages of unified memory move while a kernel needs them. No call launched them, and they hold no gain back.
 #[test]
 fn pages_that_the_driver_moves_pin_no_prediction() {
     let predicted_ns = |pages: bool| {
