@@ -454,9 +454,9 @@ pub struct ReportArgs {
     /// Ranks per task of the cluster [default: 4; of more than 1,024 ranks, one 256th]
     #[arg(long, value_name = "N", help_heading = MANY_RANKS, hide_long_help = true)]
     pub ranks_per_task: Option<NonZeroUsize>,
-    /// Skip plugins that need more rows of all ranks at once
+    /// Analyse one iteration of jobs with more rows, in plugins that need all ranks at once
     ///
-    /// Their sections then say why they are missing. Most plugins work rank by rank and are not affected.
+    /// It is one of median length, and the report names it. Most plugins work rank by rank and are not affected.
     #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = trueno_host::MAX_ROWS, help_heading = MANY_RANKS, hide_long_help = true)]
     pub max_rows: u64,
     /// Give the rows of all ranks at once also to plugins that work rank by rank: the same result with more memory.

@@ -20,6 +20,9 @@ pub(crate) const ADDED: [&str; 2] = ["category_rules", "report_window"];
 
 pub const RANKS: &str = "ranks";
 
+/// Published like [`ADDED`], but nothing depends on it here.
+pub(crate) const PART: &str = "report_part";
+
 /// Unit of a column, from its suffix (`_ns`, `_bytes`, `_share`, `_per_s`, `_percent`) or, for bytes, from its
 /// name.
 pub fn unit(column: &str) -> Option<&'static str> {

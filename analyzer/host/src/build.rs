@@ -11,11 +11,11 @@ use trueno_model::{Header, HeaderWindow, Level, Problem, Report, Window};
 use crate::by_rank::{self, Made};
 use crate::coverage::coverage_of;
 use crate::name_tables::NameTables;
-use crate::plan::{Step, UnknownPlugin, plan};
+use crate::plan::{PluginSelection, Step, UnknownPlugin, plan};
 use crate::plugin::{Entry, Stage, Status};
 use crate::request::{REFERENCE, Request};
 use crate::rows::{Rows, of_rank};
-use crate::sections::Sections;
+use crate::sections::{OfWindow, Sections};
 use crate::side_by_side::{self, Databases};
 use crate::window::{self, WindowError};
 
@@ -44,56 +44,49 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let plugins = &request.registry.plugins;
     let steps = steps(request)?;
     let PreparedRun {
-        mut database,
-        baseline,
+        mut tables,
         rows,
-        names,
-        window,
         mut problems,
     } = PreparedRun::new(request)?;
     let wall_ns = request.run.facts().wall_ns;
     let mut sections = Sections::new(request, &steps);
-    let databases = Databases {
-        subject: &mut database,
-        baseline: baseline.as_ref(),
-    };
     let coverage = thread::scope(|scope| {
         let coverage =
             scope.spawn(|| coverage_of(&rows, wall_ns).map_err(|error| error.to_string()));
-        if rows.ranks().is_empty() || request.over_ranks.together {
-            side_by_side::run_all(
-                &steps,
-                plugins,
-                Stage::Whole,
-                cores::count(),
-                databases,
-                &mut sections,
-            )
-        } else {
-            let run = request.run;
-            let open = |rank| open(run, rank, names.as_ref(), window.as_ref());
-            let ranks = by_rank::Ranks {
-                numbers: rows.ranks(),
-                open: &open,
-                window: window.as_ref(),
-            };
-            by_rank::run_all(request, &steps, &ranks, None, databases, &mut sections);
-        }
+        tables.run_all(request, &steps, rows.ranks(), &mut sections);
         let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
         coverage.join().unwrap_or_else(panicked)
     });
     let mut header = header(request.run, coverage, &mut problems);
-    if let Some(window) = window {
+    let of_window = tables.window.map(|window| {
         let reads = |step: &&Step| plugins[step.plugin].descriptor.reads(window::TABLE);
         let shown = steps.iter().filter(|step| step.shown);
-        header.window = Some(HeaderWindow {
-            window,
-            plugins: shown.filter(reads).map(|step| step.id.clone()).collect(),
-        });
-    }
+        let plugins = shown.filter(reads).map(|step| step.id.clone()).collect();
+        (window, plugins)
+    });
+    let window = of_window.or_else(|| sections.part());
+    header.window = window.map(|(window, plugins)| HeaderWindow { window, plugins });
     let sections = sections.in_order(&mut problems);
     Ok(Report {
         header,
+        sections,
+        problems,
+    })
+}
+
+/// Runs the plugins over the window of the request, which must have one. Problems of the run itself are left out.
+fn of_window(request: &Request<'_>) -> Result<OfWindow, BuildError> {
+    let steps = steps(request)?;
+    let PreparedRun {
+        mut tables, rows, ..
+    } = PreparedRun::new(request)?;
+    let mut sections = Sections::new(request, &steps);
+    tables.run_all(request, &steps, rows.ranks(), &mut sections);
+    let window = tables.window.ok_or(WindowError::NoEnd)?;
+    let mut problems = Vec::new();
+    let sections = sections.in_order(&mut problems);
+    Ok(OfWindow {
+        window,
         sections,
         problems,
     })
@@ -105,8 +98,10 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 /// See [`BuildError`].
 pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, BuildError> {
     let steps = steps(request)?;
-    let mut prepared = PreparedRun::new(request)?;
-    let known = prepared.rows.ranks();
+    let PreparedRun {
+        mut tables, rows, ..
+    } = PreparedRun::new(request)?;
+    let known = rows.ranks();
     if let Some(rank) = only.iter().find(|rank| !known.contains(rank)) {
         return Err(BuildError::NoSuchRank {
             rank: *rank,
@@ -114,25 +109,7 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
         });
     }
     let mut sections = Sections::new(request, &steps);
-    let run = request.run;
-    let open = |rank| open(run, rank, prepared.names.as_ref(), prepared.window.as_ref());
-    let ranks = by_rank::Ranks {
-        numbers: known,
-        open: &open,
-        window: prepared.window.as_ref(),
-    };
-    let databases = Databases {
-        subject: &mut prepared.database,
-        baseline: prepared.baseline.as_ref(),
-    };
-    Ok(by_rank::run_all(
-        request,
-        &steps,
-        &ranks,
-        Some(only),
-        databases,
-        &mut sections,
-    ))
+    Ok(tables.rank_by_rank(request, &steps, known, Some(only), &mut sections))
 }
 
 fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
@@ -151,12 +128,63 @@ fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
 }
 
 struct PreparedRun<'a> {
+    tables: Tables,
+    rows: Rows<'a>,
+    problems: Vec<Problem>,
+}
+
+struct Tables {
     database: Database,
     baseline: Option<Database>,
-    rows: Rows<'a>,
     names: Option<NameTables>,
     window: Option<Window>,
-    problems: Vec<Problem>,
+}
+
+impl Tables {
+    fn run_all(
+        &mut self,
+        request: &Request<'_>,
+        steps: &[Step],
+        ranks: &[u32],
+        sections: &mut Sections<'_>,
+    ) {
+        if !ranks.is_empty() && !request.over_ranks.together {
+            self.rank_by_rank(request, steps, ranks, None, sections);
+            return;
+        }
+        let databases = Databases {
+            subject: &mut self.database,
+            baseline: self.baseline.as_ref(),
+        };
+        let plugins = &request.registry.plugins;
+        let threads = cores::count();
+        side_by_side::run_all(steps, plugins, Stage::Whole, threads, databases, sections);
+    }
+
+    fn rank_by_rank(
+        &mut self,
+        request: &Request<'_>,
+        steps: &[Step],
+        ranks: &[u32],
+        only: Option<&BTreeSet<u32>>,
+        sections: &mut Sections<'_>,
+    ) -> Made {
+        let (names, window) = (self.names.as_ref(), self.window.as_ref());
+        let open = |rank| open(request.run, rank, names, window);
+        let in_window =
+            |window, selection: &PluginSelection| of_window(&request.over(window, selection)).ok();
+        let ranks = by_rank::Ranks {
+            numbers: ranks,
+            open: &open,
+            in_window: &in_window,
+            window,
+        };
+        let databases = Databases {
+            subject: &mut self.database,
+            baseline: self.baseline.as_ref(),
+        };
+        by_rank::run_all(request, steps, &ranks, only, databases, sections)
+    }
 }
 
 impl<'a> PreparedRun<'a> {
@@ -189,11 +217,13 @@ impl<'a> PreparedRun<'a> {
             names.publish_of_baseline(baseline);
         }
         Ok(Self {
-            database,
-            baseline,
+            tables: Tables {
+                database,
+                baseline,
+                names,
+                window,
+            },
             rows,
-            names,
-            window,
             problems,
         })
     }

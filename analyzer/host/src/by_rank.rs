@@ -1,8 +1,8 @@
 //! Plugins over the ranks of a job.
 //!
 //! One that can work rank by rank makes a part of each, with the rows of that rank alone in memory, and merges the
-//! parts; any other gets all rows at once, as long as they are not too many, of a window those of it. Both ways give
-//! the same, so that a report does not depend on which was taken. As many ranks are worked on at once as there are
+//! parts; any other gets all rows at once, of a window those of it. Both ways give the same, so that a report does not
+//! depend on which was taken. Where all rows are too many and no window was chosen, it gets those of a typical iteration. As many ranks are worked on at once as there are
 //! cores, while they are small, all plugins of a rank one after the other, so that a column that several of them read
 //! is read once.
 //!
@@ -16,16 +16,17 @@ use std::thread;
 use trueno_engine::cores;
 use trueno_engine::query::{Database, Plans};
 use trueno_engine::run::Run;
-use trueno_model::Window;
+use trueno_model::{Level, Problem, Window};
 
 use crate::excerpt::Excerpt;
-use crate::plan::{Step, seen_by_parts};
+use crate::plan::{PluginSelection, Step, seen_by_parts};
 use crate::plugin::{Outcome, Plugin, Stage};
 use crate::rank_parts::{Part, Parts, failed, finish};
 use crate::request::Request;
-use crate::sections::Sections;
+use crate::sections::{OfWindow, Sections};
 use crate::side_by_side::{self, Databases, Watch};
-use crate::together::{Rows, Together, too_many};
+use crate::together::{Rows, Together, too_many, typical_iteration};
+use crate::window::{self, WindowSpec};
 
 /// Limit on rows of ranks in memory at once, some 600 MB.
 const ROWS_AT_ONCE: u64 = 8_000_000;
@@ -33,6 +34,8 @@ const ROWS_AT_ONCE: u64 = 8_000_000;
 pub(crate) struct Ranks<'a> {
     pub(crate) numbers: &'a [u32],
     pub(crate) open: &'a (dyn Fn(u32) -> Result<Database, String> + Sync),
+    /// Runs plugins over a window of the job. `None` if that fails.
+    pub(crate) in_window: &'a dyn Fn(WindowSpec, &PluginSelection) -> Option<OfWindow>,
     /// `None` for the whole job.
     pub(crate) window: Option<&'a Window>,
 }
@@ -53,6 +56,12 @@ pub(crate) fn run_all(
     let mut left: Vec<usize> = (0..steps.len()).collect();
     let mut parts: BTreeMap<usize, Parts> = BTreeMap::new();
     let mut excerpt: Option<Result<Excerpt, String>> = None;
+    let mut may_take_part = ranks.window.is_none();
+    // A plugin that does not know the window would take what lies outside for missing.
+    let is_cut = |step: &usize| {
+        let plugin = &plugins[steps[*step].plugin];
+        plugin.descriptor.reads(window::TABLE) && too_many(request, plugin).is_some()
+    };
     let seen = |step: usize| seen_by_parts(&plugins[steps[step].plugin].descriptor);
     while !left.is_empty() {
         let has_parts = |step: usize| {
@@ -95,6 +104,20 @@ pub(crate) fn run_all(
                 break;
             }
             continue;
+        }
+        if may_take_part {
+            let is_whole = |step: &usize| steps[*step].blocked.is_none() && !has_parts(*step);
+            let of_left = left.iter().copied();
+            let large: Vec<usize> = of_left.filter(is_whole).filter(is_cut).collect();
+            let ids = || large.iter().map(|step| steps[*step].id.as_str());
+            if !large.is_empty() {
+                may_take_part = false;
+                if let Some(part) = in_typical_iteration(request, ranks, ids()) {
+                    sections.add_part(&large, part, subject);
+                    left.retain(|step| !large.contains(step));
+                    continue;
+                }
+            }
         }
         let is_ready = |step: usize| {
             let needs = &steps[step].needs;
@@ -139,8 +162,7 @@ pub(crate) fn run_all(
             run(together, Rows::All, subject);
             continue;
         };
-        let is_large = |step: &usize| too_many(request, &plugins[steps[*step].plugin]).is_some();
-        let (large, small): (Vec<usize>, Vec<usize>) = together.into_iter().partition(is_large);
+        let (large, small): (Vec<usize>, Vec<usize>) = together.into_iter().partition(is_cut);
         run(small, Rows::All, subject);
         if large.is_empty() {
             continue;
@@ -179,6 +201,32 @@ pub(crate) fn run_all(
         }
     }
     made
+}
+
+/// What plugins find in an iteration of median length of all ranks. `None` if no iterations were recorded.
+fn in_typical_iteration<'s>(
+    request: &Request<'_>,
+    ranks: &Ranks<'_>,
+    ids: impl Iterator<Item = &'s str>,
+) -> Option<OfWindow> {
+    let (iteration, rank) = typical_iteration(request.run)?;
+    let selection = PluginSelection {
+        only: ids.map(str::to_owned).collect(),
+        skip: request.selection.skip.clone(),
+    };
+    let window = WindowSpec::Iteration(u64::try_from(iteration).ok()?);
+    let mut part = (ranks.in_window)(window, &selection)?;
+    part.problems.push(Problem {
+        severity: Level::Info,
+        code: "analysed_in_part".into(),
+        text: format!(
+            "{} analysed iteration {iteration} only, of median length on rank {rank}: there are more rows of all ranks than are \
+             read at once (hint: --window or --from and --to choose another part; --max-rows N allows all, at some 80 bytes of \
+             memory a row)",
+            selection.only.join(", ")
+        ),
+    });
+    Some(part)
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

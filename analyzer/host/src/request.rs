@@ -51,6 +51,30 @@ impl<'a> Request<'a> {
             after_each: &|_| {},
         }
     }
+
+    /// The same over a window, with other plugins. Parts of ranks are neither read from a cache nor added to it.
+    pub(crate) fn over<'b>(
+        &'b self,
+        window: WindowSpec,
+        selection: &'b PluginSelection,
+    ) -> Request<'b> {
+        Request {
+            run: self.run,
+            baseline: self.baseline,
+            reference: self.reference,
+            registry: self.registry,
+            selection,
+            categories: self.categories,
+            window: Some(window),
+            options: self.options,
+            over_ranks: OverRanks {
+                part_cache: None,
+                ..self.over_ranks
+            },
+            before_each: self.before_each,
+            after_each: self.after_each,
+        }
+    }
 }
 
 #[derive(Clone, Copy)]

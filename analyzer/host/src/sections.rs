@@ -5,19 +5,29 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use trueno_engine::closed_types;
 use trueno_engine::query::Database;
-use trueno_model::{Finding, Level, Problem, Section, SectionStatus};
+use trueno_model::{Finding, Level, Problem, Section, SectionStatus, Window};
 use trueno_plugin::{Column, Table};
 
 use crate::plan::{Blocked, Step};
 use crate::plugin::{Outcome, Plugin, PluginOutput};
 use crate::request::Request;
 use crate::side_by_side::Watch;
+use crate::window;
 
 pub(crate) struct Sections<'a> {
     request: &'a Request<'a>,
     steps: &'a [Step],
     plugins: &'a [Plugin],
     made: Vec<Option<(Section, Vec<Problem>)>>,
+    /// A part of the run, and the steps that analysed only it although the report is about the whole run.
+    in_part: Option<(Window, Vec<usize>)>,
+}
+
+/// Sections about a window.
+pub(crate) struct OfWindow {
+    pub(crate) window: Window,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Watch for Sections<'_> {
@@ -51,6 +61,7 @@ impl<'a> Sections<'a> {
             steps,
             plugins: &request.registry.plugins,
             made: steps.iter().map(|_| None).collect(),
+            in_part: None,
         }
     }
 
@@ -74,6 +85,37 @@ impl<'a> Sections<'a> {
         (self.request.after_each)(&self.steps[step].id);
         let section = empty_section(self.plugin(step), SectionStatus::Skipped, message);
         self.made[step] = Some((section, Vec::new()));
+    }
+
+    /// Takes over sections about a window of the run, and publishes their tables.
+    pub(crate) fn add_part(&mut self, steps: &[usize], part: OfWindow, database: &mut Database) {
+        let OfWindow {
+            window,
+            sections,
+            mut problems,
+        } = part;
+        if let Err(why) = window::publish_part(&window, database) {
+            problems.push(not_published("report_part", &why));
+        }
+        for section in sections {
+            let of_plugin = |step: &&usize| self.steps[**step].id == section.plugin;
+            let Some(&step) = steps.iter().find(of_plugin) else {
+                continue;
+            };
+            if section.status == SectionStatus::Ok {
+                publish(&section, self.steps, database, &mut problems);
+            }
+            self.made[step] = Some((section, std::mem::take(&mut problems)));
+        }
+        self.in_part = Some((window, steps.to_vec()));
+    }
+
+    /// The part of the run that some sections are about, and the ids of those that are shown.
+    pub(crate) fn part(&self) -> Option<(Window, Vec<String>)> {
+        let (window, steps) = self.in_part.as_ref()?;
+        let shown = steps.iter().map(|step| &self.steps[*step]);
+        let shown = shown.filter(|step| step.shown);
+        Some((window.clone(), shown.map(|step| step.id.clone()).collect()))
     }
 
     pub(crate) fn say(&mut self, step: usize, problems: Vec<Problem>) {
@@ -194,18 +236,18 @@ fn publish(
         match closed_types::to_frame(table) {
             Ok(frame) => database.register(&format!("{}.{}", section.plugin, table.name()), frame),
             Err(why) => {
-                let text = format!(
-                    "table {}.{} cannot be read by other plugins: {why}",
-                    section.plugin,
-                    table.name()
-                );
-                problems.push(Problem {
-                    severity: Level::Warning,
-                    code: "table_not_published".into(),
-                    text,
-                });
+                let name = format!("{}.{}", section.plugin, table.name());
+                problems.push(not_published(&name, &why));
             }
         }
+    }
+}
+
+fn not_published(table: &str, why: &str) -> Problem {
+    Problem {
+        severity: Level::Warning,
+        code: "table_not_published".into(),
+        text: format!("table {table} cannot be read by other plugins: {why}"),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::plugin::{Outcome, Plugin};
 use crate::request::Request;
 use crate::sections::Sections;
 use crate::side_by_side::Watch;
+use crate::window;
 
 pub(crate) enum Rows<'a> {
     /// All, unless there are too many.
@@ -41,24 +42,21 @@ pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<u64> {
     (rows > request.over_ranks.max_rows).then_some(rows)
 }
 
-fn refusal(request: &Request<'_>, rows: u64) -> String {
+fn refusal(request: &Request<'_>, plugin: &Plugin, rows: u64) -> String {
     let most = request.over_ranks.max_rows;
-    let part = match typical_iteration(request.run) {
-        Some((iteration, rank)) => {
-            format!(
-                "--window iteration={iteration}, of median length on rank {rank}, or another part of all ranks"
-            )
-        }
-        None => "--window iteration=N, or --from and --to, for a part of all ranks".to_owned(),
+    let part = if plugin.descriptor.reads(window::TABLE) {
+        "--from and --to, for a part of all ranks; "
+    } else {
+        ""
     };
     format!(
-        "it reads {rows} rows of all ranks at once, and at most {most} are allowed (hint: {part}; --max-rows N, at some 80 bytes \
+        "it reads {rows} rows of all ranks at once, and at most {most} are allowed (hint: {part}--max-rows N, at some 80 bytes \
          of memory a row; or open fewer ranks)"
     )
 }
 
 /// The iteration of median length on the first rank, and that rank.
-fn typical_iteration(run: &Run) -> Option<(i64, u32)> {
+pub(crate) fn typical_iteration(run: &Run) -> Option<(i64, u32)> {
     const LENGTHS: &str = "SELECT CAST(iteration AS BIGINT) AS iteration FROM bricks \
                            WHERE kind = 'iteration' AND iteration IS NOT NULL AND dur_ns IS NOT NULL ORDER BY dur_ns, iteration";
     let (rank, _) = *run.ranks().first()?;
@@ -76,8 +74,8 @@ impl Watch for Together<'_, '_> {
         let why_not = match self.rows {
             Rows::All => {
                 let request = self.sections.request();
-                let rows = too_many(request, self.sections.plugin(place));
-                rows.map(|rows| refusal(request, rows))
+                let plugin = self.sections.plugin(place);
+                too_many(request, plugin).map(|rows| refusal(request, plugin, rows))
             }
             Rows::Excerpt => None,
             Rows::None(why) => Some(why.to_owned()),

@@ -8,12 +8,14 @@ use trueno_engine::query::{Database, QueryError, collect};
 use trueno_format::schema;
 use trueno_model::Window;
 use trueno_model::units::duration;
-use trueno_plugin::Table;
+use trueno_plugin::{Table, TableBuilder};
 
 use crate::rows::Rows;
 
 /// The table `(from_ns, until_ns)` with one row.
 pub const TABLE: &str = "report_window";
+/// The table `(name, from_ns, until_ns)` with one row: the part of the run that plugins analysed for lack of room.
+const PART: &str = "report_part";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowSpec {
@@ -223,12 +225,27 @@ fn each_event_table(
 /// # Errors
 /// The table cannot be made; the message says why.
 pub fn publish(window: &Window, database: &mut Database) -> Result<(), String> {
-    let table = Table::build(TABLE)
+    let table = Table::build(TABLE);
+    register(table, window, database)
+}
+
+/// Publishes [`PART`].
+///
+/// # Errors
+/// The table cannot be made; the message says why.
+pub(crate) fn publish_part(window: &Window, database: &mut Database) -> Result<(), String> {
+    let table = Table::build(PART).text("name", [window.name.as_str()]);
+    register(table, window, database)
+}
+
+fn register(table: TableBuilder, window: &Window, database: &mut Database) -> Result<(), String> {
+    let table = table
         .i64("from_ns", [window.from_ns])
         .i64("until_ns", [window.until_ns])
         .finish()
         .map_err(|error| error.to_string())?;
-    database.register(TABLE, closed_types::to_frame(&table)?);
+    let name = table.name().to_owned();
+    database.register(&name, closed_types::to_frame(&table)?);
     Ok(())
 }
 

@@ -187,14 +187,18 @@ fn events(header: &Header) -> String {
     format!("{}, {dropped}{lost}", count(facts.rows))
 }
 
+/// Analyses of a window that are named; of more there is a count.
+const MAX_PLUGINS: usize = 4;
+
 fn in_window(header: &HeaderWindow) -> String {
     let window = &header.window;
     let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
     let length = units::duration((window.until_ns - window.from_ns) as f64);
-    let plugins = if header.plugins.is_empty() {
-        "no analysis here is limited to it".to_owned()
-    } else {
-        format!("only {} is limited to it", header.plugins.join(", "))
+    let plugins = match header.plugins.as_slice() {
+        [] => "no analysis here is limited to it".to_owned(),
+        [one] => format!("only {one} is limited to it"),
+        few if few.len() <= MAX_PLUGINS => format!("only {} are limited to it", few.join(", ")),
+        many => format!("{} analyses are limited to it", many.len()),
     };
     format!(
         "{}: {} to {}, {length}; {plugins}",

@@ -6,7 +6,7 @@ use trueno_analysis::evidence::{Evidence, MIN_FEW};
 use trueno_analysis::name_pattern;
 use trueno_analysis::vendors;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Result, Run, Table};
+use trueno_plugin::{Error, Result, Run, Table};
 
 use crate::devices::{self, Device};
 use crate::host::{self, Host};
@@ -55,6 +55,8 @@ pub type Prediction = (String, i64);
 pub struct Facts {
     /// Length of the run, or of the report's window.
     pub wall_ns: Option<i64>,
+    /// The part of the run that the path and its gains are about, if it is not the whole.
+    pub part: Option<Part>,
     pub rows: u64,
     /// Number of ranks; 0 if the run has none.
     pub ranks: usize,
@@ -115,6 +117,27 @@ pub struct Facts {
     pub counters: (u64, u64),
     /// Summed times by name of a file without events, largest first.
     pub sums: Vec<(String, i64)>,
+}
+
+/// A part of the run, such as `iteration 3`.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub name: String,
+    pub length_ns: i64,
+}
+
+impl Part {
+    fn read(part: &Table) -> Result<Option<Self>> {
+        let Some(name) = texts(part, "name")?.pop() else {
+            return Ok(None);
+        };
+        let first = |column: &str| Ok::<_, Error>(part.i64(column)?.iter().flatten().next());
+        let (from_ns, until_ns) = (first("from_ns")?, first("until_ns")?);
+        let length_ns = until_ns
+            .zip(from_ns)
+            .map(|(until, from)| until.saturating_sub(from));
+        Ok(length_ns.map(|length_ns| Self { name, length_ns }))
+    }
 }
 
 /// Memory of a place at its peak.
@@ -218,6 +241,7 @@ impl Facts {
             has_only_steps,
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
+            part: Part::read(&run.table("part")?)?,
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,
             incomplete_ranks,
@@ -264,6 +288,14 @@ impl Facts {
 
     pub fn share(&self, ns: i64) -> Option<f64> {
         trueno_analysis::share(ns, self.wall_ns?)
+    }
+
+    /// A gain as a share of the part that the path is about.
+    pub fn gain_share(&self, ns: i64) -> Option<f64> {
+        match &self.part {
+            Some(part) => trueno_analysis::share(ns, part.length_ns),
+            None => self.share(ns),
+        }
     }
 
     /// What the devices of the run are called.

@@ -54,7 +54,7 @@ impl Gain {
             (*ns, fix, "critical_path.at_roof")
         });
         let is_worth = |gain: &(i64, String, &str)| {
-            let share = facts.share(gain.0);
+            let share = facts.gain_share(gain.0);
             share.is_some_and(|share| share >= MIN_SHARE)
         };
         let found = top.chain(at_roof).filter(is_worth);

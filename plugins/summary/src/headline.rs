@@ -74,7 +74,10 @@ impl<'a> Headline<'a> {
             .f64("bound_share", [limit.and_then(|limit| limit.share)])
             .text("bound_detail", [limit.map(|limit| &limit.detail)])
             .i64("gain_ns", [gain.map(|gain| gain.1)])
-            .f64("gain_share", [gain.and_then(|gain| facts.share(gain.1))])
+            .f64(
+                "gain_share",
+                [gain.and_then(|gain| facts.gain_share(gain.1))],
+            )
             .text("gain_by", [gain.map(|gain| gain.0)])
             .text("gain_source", [gain.map(|gain| gain.2)])
             .text("gain_not_known", [not_known])

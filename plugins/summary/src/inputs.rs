@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 37] = all(
+pub const INPUTS: [Input; 38] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 37] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 37] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 38] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 37] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 38] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -79,6 +79,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 37] {
             "bottlenecks",
             "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.top ORDER BY rank",
         ),
+        may("part", "SELECT name, from_ns, until_ns FROM report_part"),
         may(
             "path_kinds",
             "SELECT kind, wall_share FROM critical_path.by_kind",

@@ -256,7 +256,10 @@ fn pipeline(facts: &Facts) -> Option<String> {
 /// The gain as text. If the run has steps, only as a share of the wall time: a time saved in the window is not one
 /// saved in a step.
 fn saved(facts: &Facts, ns: i64) -> String {
-    let share = facts.share(ns).map_or(String::new(), percent);
+    let share = facts.gain_share(ns).map_or(String::new(), percent);
+    if let Some(part) = &facts.part {
+        return format!("{share} of {}", part.name);
+    }
     match &facts.steps {
         Some(steps) if steps.count > 1 => format!("{share} of the wall"),
         _ => format!("{} ({share})", time(ns as f64)),

@@ -538,6 +538,31 @@ fn training_that_waits_for_its_loader_says_so() {
 }
 
 #[test]
+fn a_gain_found_in_a_part_of_the_run_is_a_share_of_that_part() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 60 * MS, 0, 0)]);
+    let part = Table::build("part")
+        .text("name", ["iteration 32"])
+        .i64("from_ns", [50 * MS])
+        .i64("until_ns", [51 * MS]);
+    let output = summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        part,
+        bottleneck(
+            "data_load_bound",
+            (MS / 4, 0.25),
+            "the GPU waits for next 25 % of the wall; loading ahead saves up to 250 µs (25 %)",
+        ),
+    ]);
+    let text = sentence(&output);
+    let end = "best fix found: loading ahead saves at most 25 % of iteration 32";
+    assert!(text.ends_with(end), "{text}");
+    let share = output.table("headline").f64("gain_share").unwrap().get(0);
+    assert_eq!(share, Some(0.25));
+}
+
+#[test]
 fn steps_of_a_host_that_runs_ahead_are_no_rate() {
     for (step_ms, told) in [
         (

@@ -74,7 +74,7 @@ pub(super) fn segments(
 /// Why the segments of a folder belong to no table that can be published.
 fn no_table(folder: &str) -> Option<&'static str> {
     let is_made_here = catalog::RUN_TABLES.contains(&folder)
-        || folder == catalog::RANKS
+        || [catalog::RANKS, catalog::PART].contains(&folder)
         || catalog::ADDED.contains(&folder);
     match () {
         () if is_made_here => Some("a table of that name is computed from the run"),
@@ -166,6 +166,7 @@ mod tests {
             "ranks/c.arrow",
             "run/c.arrow",
             "report_window/c.arrow",
+            "report_part/c.arrow",
         ] {
             assert_eq!(segment_table(bad), None, "{bad}");
         }
