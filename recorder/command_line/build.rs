@@ -1,4 +1,5 @@
-//! Finds the commit that is built: `TRUENO_COMMIT` of the environment, else what git says of this checkout, else nothing.
+//! Finds the commit that is built: `TRUENO_COMMIT` of the environment, else what `cargo package` wrote, else what git says of
+//! this checkout, else nothing.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,11 +8,21 @@ fn main() {
     println!("cargo::rerun-if-env-changed=TRUENO_COMMIT");
     println!("cargo::rerun-if-changed=build.rs");
     let stated = std::env::var("TRUENO_COMMIT").ok();
-    let commit = stated.filter(|commit| !commit.is_empty()).or_else(of_git);
+    let commit = stated
+        .filter(|commit| !commit.is_empty())
+        .or_else(of_package)
+        .or_else(of_git);
     println!(
         "cargo::rustc-env=TRUENO_COMMIT={}",
         commit.unwrap_or_default()
     );
+}
+
+/// The commit that a package was made from: `{"git": {"sha1": "…"}, …}`.
+fn of_package() -> Option<String> {
+    let info = std::fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, rest) = info.split_once("\"sha1\": \"")?;
+    rest.get(..12).map(str::to_owned)
 }
 
 /// The commit of the checkout. `None` without git or outside a checkout; the build works all the same.

@@ -5,7 +5,7 @@ macro_rules! pages {
         /// Id and page of each.
         pub(crate) static PAGES: &[(&str, &str)] = &[$((
             stringify!($id),
-            include_str!(concat!("../../../docs/analyses/", stringify!($id), ".md")),
+            include_str!(concat!("../analyses/", stringify!($id), ".md")),
         )),*];
     };
 }

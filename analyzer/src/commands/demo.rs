@@ -22,18 +22,15 @@ macro_rules! files {
             "syncs/000000.arrow" "threads/000000.arrow" "tiles/000000.arrow")
     };
     ($run:literal: $($file:literal)*) => {
-        &[$((
+        ($run, &[$((
             $file,
-            include_bytes!(concat!("../../../datasets/decode/", $run, "/", $file)).as_slice(),
-        )),*]
+            include_bytes!(concat!("../../demo/", $run, "/", $file)).as_slice(),
+        )),*])
     };
 }
 
 /// A small transformer on AVX-512, and the same with one operator that does its work three times.
-const RUNS: [(&str, &[File]); 2] = [
-    ("before.run", files!("simd.run")),
-    ("after.run", files!("simd_slow.run")),
-];
+const RUNS: [(&str, &[File]); 2] = [files!("before.run"), files!("after.run")];
 
 pub(super) fn demo(
     args: &DemoArgs,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use trueno_graph::{Class, Graph, Group, Limits};
+use trueno_execution_graph::{Class, Graph, Group, Limits};
 use trueno_model::units::{Unit, duration, percent, show};
 use trueno_model::width::{printable, shorten};
 use trueno_model::{Cell, exit};

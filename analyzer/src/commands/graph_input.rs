@@ -1,7 +1,7 @@
 //! Input of `tree`, `export dot` and `tui`: the graph of a run, marked.
 
 use trueno_engine::run::Run;
-use trueno_graph::{self, Content, Critical, Filter, Graph};
+use trueno_execution_graph::{self, Content, Critical, Filter, Graph};
 use trueno_host::plugin::Registry;
 use trueno_model::RunFacts;
 use trueno_plugin::{agreeing, counted};
@@ -44,8 +44,8 @@ impl GraphInput {
         let tiles = args.tiles;
         let edges = want.edges;
         stderr.step("reading the rows");
-        let load = || trueno_graph::load(&run, Content { tiles, edges });
-        let find = || trueno_graph::path(&run, &registry, want.slack);
+        let load = || trueno_execution_graph::load(&run, Content { tiles, edges });
+        let find = || trueno_execution_graph::path(&run, &registry, want.slack);
         let is_large = run.facts().intervals() > SIDE_BY_SIDE_ROWS;
         let is_later = want.path_later && is_large && !args.no_path;
         if !args.no_path && !is_later {
@@ -80,7 +80,7 @@ impl GraphInput {
         }
         let mut critical = None;
         if let Some(path) = path.filter(|_| graph.rows() > 0) {
-            match path.and_then(|path| trueno_graph::mark(&mut graph, path)) {
+            match path.and_then(|path| trueno_execution_graph::mark(&mut graph, path)) {
                 Ok(found) => critical = Some(found),
                 Err(why) => stderr.warn(&format!("the critical path is not marked: {why}")),
             }
@@ -109,8 +109,8 @@ impl GraphInput {
 
     pub fn find_path(&mut self) -> Result<(), String> {
         if let Some(registry) = self.later.take() {
-            let path = trueno_graph::path(&self.run, &registry, true)?;
-            self.critical = Some(trueno_graph::mark(&mut self.graph, path)?);
+            let path = trueno_execution_graph::path(&self.run, &registry, true)?;
+            self.critical = Some(trueno_execution_graph::mark(&mut self.graph, path)?);
         }
         Ok(())
     }

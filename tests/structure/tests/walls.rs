@@ -129,7 +129,7 @@ const MAY_USE: [(&str, &[&str]); 37] = [
             "trueno-statistics",
             "trueno-engine",
             "trueno-host",
-            "trueno-graph",
+            "trueno-execution-graph",
             "trueno-render",
         ],
     ),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::Sdk;
 
 /// A member of our own workspace, so it is built and tested.
-const TEMPLATE: &str = include_str!("../../../../plugins/template/src/lib.rs");
+const TEMPLATE: &str = include_str!("../../template.rs");
 /// Names used by the template, and one reserved by Rust.
 const TAKEN: [&str; 10] = [
     "Error", "Finding", "Input", "Options", "Plugin", "Result", "Run", "Self", "Severity", "Table",

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::query::{Database, QueryError, collect};
-use trueno_graph::Launch;
+use trueno_execution_graph::Launch;
 use trueno_model::units::{NOT_MEASURED, Unit, duration, show};
 use trueno_model::{Cell, width};
 

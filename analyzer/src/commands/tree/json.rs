@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use trueno_engine::attributes::AttributeValue;
-use trueno_graph::{Detail, Graph, Launch};
+use trueno_execution_graph::{Detail, Graph, Launch};
 
 use super::{Item, Tree};
 use crate::commands::graph_input::GraphInput;

@@ -8,7 +8,7 @@ mod tests;
 
 pub use model::{Item, Tree, TreeOptions};
 
-use trueno_graph::Limits;
+use trueno_execution_graph::Limits;
 use trueno_model::exit;
 use trueno_render::style::Palette;
 

@@ -1,6 +1,6 @@
 //! Rows of a tree, level by level.
 
-use trueno_graph::{Filter, Graph, Group, Limits, Rest, Totals, pick};
+use trueno_execution_graph::{Filter, Graph, Group, Limits, Rest, Totals, pick};
 
 pub struct TreeOptions<'a> {
     pub limits: Limits,

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use trueno_display_names::DisplayNames;
-use trueno_graph::{Graph, Totals};
+use trueno_execution_graph::{Graph, Totals};
 use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, scaled, show};
 use trueno_model::{Cell, width};
 use trueno_plugin::{agreeing, counted};

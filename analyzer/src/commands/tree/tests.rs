@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use trueno_engine::run::Run;
-use trueno_graph::{Content, Limits, load};
+use trueno_execution_graph::{Content, Limits, load};
 use trueno_model::width;
 use trueno_render::style::Palette;
 use trueno_testing::{Made, sample};

@@ -1,6 +1,6 @@
 //! Everything that is known of the selected row, and where each value comes from.
 
-use trueno_graph::Class;
+use trueno_execution_graph::Class;
 use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, show};
 use trueno_model::{Cell, width};
 

@@ -1,6 +1,6 @@
 //! Times of the selected rows and all below them, lane by lane.
 
-use trueno_graph::{Graph, Group};
+use trueno_execution_graph::{Graph, Group};
 
 /// Resolution: parts per screen column.
 const PARTS: usize = 8;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use trueno_display_names::DisplayNames;
-use trueno_graph::{Critical, Filter, Graph, Group, Limits, Totals, pick};
+use trueno_execution_graph::{Critical, Filter, Graph, Group, Limits, Totals, pick};
 
 /// Children listed per row; one row stands for the rest.
 const MAX_ROWS: usize = 500;

@@ -5,7 +5,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use trueno_display_names::DisplayNames;
 use trueno_engine::run::Run;
-use trueno_graph::{Content, Critical, Graph, load};
+use trueno_execution_graph::{Content, Critical, Graph, load};
 use trueno_testing::{Made, sample};
 
 use super::draw::{Looks, draw, tree_lines};
@@ -252,8 +252,8 @@ fn a_filter_opens_what_it_keeps_and_goes_with_escape() {
 #[test]
 fn the_strip_shows_when_and_where_it_ran() {
     let graph = marked();
-    let brick = |id| trueno_graph::Group {
-        class: trueno_graph::Class::Brick,
+    let brick = |id| trueno_execution_graph::Group {
+        class: trueno_execution_graph::Class::Brick,
         name: 0,
         members: vec![graph.find(id).unwrap()],
     };

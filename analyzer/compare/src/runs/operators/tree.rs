@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use trueno_engine::run::Run;
-use trueno_graph::{Class, Content, Graph, GraphError, Node};
+use trueno_execution_graph::{Class, Content, Graph, GraphError, Node};
 
 /// Operators of a run in preorder. The first is the run itself; its children are threads and devices.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl OperatorTree {
     /// # Errors
     /// See [`GraphError`].
     pub fn read(run: &Run) -> Result<OperatorTree, GraphError> {
-        let graph = trueno_graph::load(
+        let graph = trueno_execution_graph::load(
             run,
             Content {
                 tiles: true,

@@ -1,0 +1,1 @@
+../../plugins/template/src/lib.rs
