@@ -113,9 +113,14 @@ impl<'a> Sections<'a> {
     /// The part of the run that some sections are about, and the ids of those that are shown.
     pub(crate) fn part(&self) -> Option<(Window, Vec<String>)> {
         let (window, steps) = self.in_part.as_ref()?;
-        let shown = steps.iter().map(|step| &self.steps[*step]);
-        let shown = shown.filter(|step| step.shown);
-        Some((window.clone(), shown.map(|step| step.id.clone()).collect()))
+        let is_done = |step: &&usize| {
+            let made = self.made[**step].as_ref();
+            self.steps[**step].shown
+                && made.is_some_and(|made| made.0.status != SectionStatus::Skipped)
+        };
+        let done = steps.iter().filter(is_done);
+        let ids: Vec<String> = done.map(|step| self.steps[*step].id.clone()).collect();
+        (!ids.is_empty()).then(|| (window.clone(), ids))
     }
 
     pub(crate) fn say(&mut self, step: usize, problems: Vec<Problem>) {
