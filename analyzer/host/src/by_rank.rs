@@ -16,7 +16,7 @@ use std::thread;
 use trueno_engine::cores;
 use trueno_engine::query::{Database, Plans};
 use trueno_engine::run::Run;
-use trueno_model::{Level, Problem, Window};
+use trueno_model::{Level, Problem, SectionStatus, Window};
 
 use crate::excerpt::Excerpt;
 use crate::plan::{PluginSelection, Step, seen_by_parts};
@@ -216,16 +216,21 @@ fn in_typical_iteration<'s>(
     };
     let window = WindowSpec::Iteration(u64::try_from(iteration).ok()?);
     let mut part = (ranks.in_window)(window, &selection)?;
-    part.problems.push(Problem {
-        severity: Level::Info,
-        code: "analysed_in_part".into(),
-        text: format!(
-            "{} analysed iteration {iteration} only, of median length on rank {rank}: there are more rows of all ranks than are \
-             read at once (hint: --window or --from and --to choose another part; --max-rows N allows all, at some 80 bytes of \
-             memory a row)",
-            selection.only.join(", ")
-        ),
-    });
+    let done = part.sections.iter();
+    let done = done.filter(|section| section.status != SectionStatus::Skipped);
+    let ids: Vec<&str> = done.map(|section| section.plugin.as_str()).collect();
+    if !ids.is_empty() {
+        part.problems.push(Problem {
+            severity: Level::Info,
+            code: "analysed_in_part".into(),
+            text: format!(
+                "{} analysed iteration {iteration} only, of median length on rank {rank}: there are more rows of all ranks than \
+                 are read at once (hint: --window or --from and --to choose another part; --max-rows N allows all, at some 80 \
+                 bytes of memory a row)",
+                ids.join(", ")
+            ),
+        });
+    }
     Some(part)
 }
 
