@@ -387,6 +387,48 @@ fn moving_a_cache_or_weights_is_no_data_loading() {
 }
 
 #[test]
+fn blocks_smaller_than_a_warp_are_told() {
+    let dir = Dir::new();
+    let found = |grid: u32, block: u32| {
+        let mut trace = Trace::default();
+        for at in 0..100 {
+            let from = 200.0 * f64::from(at);
+            trace.call("cudaLaunchKernel", (from + 1.0, 5.0));
+            trace.kernel_of("Fan2", (grid, block), (from + 10.0, 150.0));
+        }
+        headline(&dir, &trace);
+        let sql = "SELECT sentence FROM bottleneck.bottlenecks WHERE code = 'partial_warps'";
+        let rows = query(&dir, "trace.json", sql);
+        rows.first().map(|row| row["sentence"].to_string())
+    };
+    let sentence = found(1 << 20, 16).expect("a finding");
+    assert!(sentence.contains("most in Fan2 with 16"), "{sentence}");
+    assert_eq!(found(1 << 20, 32), None);
+    // Of a grid of one block that is the smaller fault.
+    assert_eq!(found(1, 16), None);
+}
+
+/// What the host does while a graph is captured runs nothing, and happens once.
+#[test]
+fn a_recorded_capture_is_set_up() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    trace.launch("fill", 0.0, (10.0, 5.0));
+    trace.call("hipStreamBeginCapture", (20.0, 1.0));
+    for at in 0..50 {
+        trace.operator("aten::mm", (25.0 + 100.0 * f64::from(at), 95.0));
+    }
+    trace.call("hipStreamEndCapture", (5_030.0, 1.0));
+    trace.launch("fill", 5_040.0, (5_050.0, 5.0));
+    let headline = headline(&dir, &trace);
+    says(
+        &headline,
+        "set_up",
+        "set-up: host work while 1 graph is captured takes",
+    );
+}
+
+#[test]
 fn products_in_fp32_are_told_where_tensor_cores_could_run_them() {
     let dir = Dir::new();
     let found = |kernel: &str| {

@@ -287,6 +287,9 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.host.take()?;
+    let used = collector.devices.iter().copied();
+    let used = used.filter(|device| *device != NONE);
+    collector.renamed_device = collector.facts.rename_only_device(used);
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     launch_flows::link(&mut collector)?;
     let links = collector.links.take()?;
@@ -298,8 +301,12 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     collector.write_kernel_counters(origin_ns)?;
     collector.doubts.warn(collector.notes);
     let Layout {
-        warnings, unclear, ..
+        warnings,
+        unclear,
+        accelerators,
+        ..
     } = std::mem::take(&mut collector.layout);
+    collector.facts.name_devices(&accelerators);
     for text in &unclear {
         let (severity, code) = (
             collector.into.text("warning"),
@@ -335,13 +342,8 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     Ok(wall_ns)
 }
 
-fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
-    let devices = collector
-        .devices
-        .iter()
-        .copied()
-        .filter(|device| *device != NONE);
-    if let Some((stated, used)) = collector.facts.rename_only_device(devices) {
+fn describe(collector: Collector<'_>, hash: u64, origin_ns: i64) {
+    if let Some((stated, used)) = collector.renamed_device {
         collector.notes.warn(format!(
             "the file describes one device, number {stated}, and all work has number {used}: taken to be the same device"
         ));

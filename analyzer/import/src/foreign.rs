@@ -131,7 +131,7 @@ const DCGM: (&str, &str) = (
 );
 
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 4] = [
+const KEYS: [(&str, &str, &str); 5] = [
     (
         "\"Layers\"",
         "what trtexec says of the layers of an engine (`--exportLayerInfo`), which has no times",
@@ -152,6 +152,39 @@ const KEYS: [(&str, &str, &str); 4] = [
         "a profile of Scalene, which has sums by line and no times",
         TO_PY_SPY,
     ),
+    (
+        "\"graph\"",
+        "a graph of calls with sums, as Thicket and Hatchet write it, without times",
+        "record times: a Chrome trace of the same program, or `trueno-record run PROGRAM`",
+    ),
+];
+
+/// Beginnings of JSON documents and keys that follow in them, what they are, and the next step.
+const DOCUMENTS: [(&[&str], &[&str], &str, &str); 4] = [
+    (
+        &["[", "{", "\"name\"", ":"],
+        &["\"dimensions\"", "\"values\""],
+        "what trtexec computed (`--exportOutput`): values, without times",
+        "measure the engine: `trtexec --loadEngine=ENGINE --exportTimes=times.json`",
+    ),
+    (
+        &["{", "\"version\"", ":"],
+        &["\"missed_samples\"", "\"frames\""],
+        "a profile of Ruby's stackprof",
+        TO_SPEEDSCOPE,
+    ),
+    (
+        &["{", "\"version\"", ":"],
+        &["\"recording\"", "\"instrumentTypes\""],
+        "a recording of Safari's Web Inspector",
+        TO_SPEEDSCOPE,
+    ),
+    (
+        &["[", "{", "\"id\"", ":"],
+        &["\"timestamps\"", "\"REQUEST_START\""],
+        "a trace of requests of Triton Inference Server",
+        "record it as OpenTelemetry with `--trace-config mode=opentelemetry`, and give what the Collector's file exporter writes",
+    ),
 ];
 
 /// Ends of names of files whose first bytes say nothing, what they are, and the next step.
@@ -169,11 +202,21 @@ const NAMES: [(&str, &str, &str); 2] = [
 ];
 
 /// Tables of databases, what these are, and the next step.
-const TABLES: [(&str, &str, &str); 4] = [
+const TABLES: [(&str, &str, &str); 6] = [
     ("StepTraceTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
     ("CommAnalyzerTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
     ("ClusterStepTraceTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
     ("ClusterCommAnalyzerTime", MSPROF_SUMS.0, MSPROF_SUMS.1),
+    (
+        "expert_systems_feedback",
+        "a database of NVIDIA's DLProf, which has sums by operator",
+        "give the database of Nsight Systems that DLProf made it of: `nsys_profile.sqlite`",
+    ),
+    (
+        "memscope_dump",
+        "a database of Ascend's MemScope, which has memory and no work",
+        "give trace_view.json or the database of the profiler of the same run",
+    ),
 ];
 
 const MSPROF_SUMS: (&str, &str) = (
@@ -209,6 +252,12 @@ pub(crate) fn known_by_sight(
             Some(Packing::Zstd) => "tar --zstd -xf FILE",
         };
         return Some(unpack("a tar archive", command));
+    }
+    if is_binary_saved_as_text(bytes) {
+        return Some(
+            "is binary data that was saved as text, which replaced many of its bytes (hint: copy or download it again as it is)"
+                .to_owned(),
+        );
     }
     let found = PACKED.iter().find(|(first, ..)| bytes.starts_with(first));
     if let Some((_, what, command)) = found {
@@ -252,15 +301,12 @@ pub(crate) fn known_by_sight(
     if let Some((_, what, next)) = of_table {
         return Some(format!("is {what} (hint: {next})"));
     }
-    let is_of_triton = head
-        .behind(&["[", "{", "\"id\"", ":"])
-        .is_some_and(|rest| rest.contains("\"timestamps\"") && rest.contains("\"REQUEST_START\""));
-    if is_of_triton {
-        return Some(
-            "is a trace of requests of Triton Inference Server (hint: record it as OpenTelemetry with \
-             `--trace-config mode=opentelemetry`, and give what the Collector's file exporter writes)"
-                .to_owned(),
-        );
+    let of_document = DOCUMENTS.iter().find(|(first, keys, ..)| {
+        let rest = head.behind(first);
+        rest.is_some_and(|rest| keys.iter().all(|key| rest.contains(key)))
+    });
+    if let Some((_, _, what, next)) = of_document {
+        return Some(format!("is {what} (hint: {next})"));
     }
     let of_text = TEXTS.iter().find(|(first, ..)| {
         let text = head.text().get(..first.len());
@@ -288,9 +334,13 @@ pub(crate) fn known_by_content(path: &Path, head: &Head<'_>) -> Option<String> {
         number.is_some_and(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()))
     };
     if text.lines().take(MAX_LINES).any(of_nvprof) {
-        return Some(format!(
-            "is what nvprof prints: sums or metrics by name, without times (hint: {TO_NVPROF})"
-        ));
+        let of_trace = |line: &str| line.split_whitespace().take(2).eq(["Start", "Duration"]);
+        let what = if text.lines().take(MAX_LINES).any(of_trace) {
+            "a trace as a table for people, with rounded times and cut names"
+        } else {
+            "sums or metrics by name, without times"
+        };
+        return Some(format!("is what nvprof prints: {what} (hint: {TO_NVPROF})"));
     }
     const TENSORBOARD: &[u8] = b"type.googleapis.com/tensorflow.profiler.";
     let mut parts = head.bytes().windows(TENSORBOARD.len());
@@ -319,6 +369,21 @@ pub(crate) fn known_by_content(path: &Path, head: &Head<'_>) -> Option<String> {
         );
     }
     None
+}
+
+/// Control characters, which no text has, beside the character that replaces bytes that are no text, and no such byte.
+fn is_binary_saved_as_text(bytes: &[u8]) -> bool {
+    const MIN_REPLACED: usize = 8;
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        // The last letter may be cut.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return false,
+    };
+    let has_control = text.bytes().any(|byte| byte < 9);
+    has_control && text.matches('\u{fffd}').take(MIN_REPLACED).count() == MIN_REPLACED
 }
 
 fn quoted(name: &str) -> String {
@@ -370,6 +435,10 @@ mod tests {
                 &b"==21== NVPROF is profiling process 21, command: ./nbody\nN: 30720\n"[..],
                 "--print-gpu-trace --csv",
             ),
+            (
+                b"==7== NVPROF is profiling process 7, command: python\n   Start  Duration   Grid Size\n",
+                "rounded times",
+            ),
             (b"\x12\xec\x01\"n\n=type.googleapis.com/tensorflow.profiler.Per", "xplane.pb"),
             (b"java;[perf.map] 23\njava;main;run 1\njava;ma", "speedscope.app"),
             (
@@ -394,6 +463,10 @@ mod tests {
         let head = Head::new(b"SQLite format 3\0").with_tables(vec!["StepTraceTime".to_owned()]);
         let problem = known_by_sight(Path::new("analysis.db"), &head, None).unwrap();
         assert!(problem.contains("ascend_pytorch_profiler.db"), "{problem}");
+        let tables = vec!["group_ops".to_owned(), "expert_systems_feedback".to_owned()];
+        let head = Head::new(b"SQLite format 3\0").with_tables(tables);
+        let problem = known_by_sight(Path::new("dlprof_dldb.sqlite"), &head, None).unwrap();
+        assert!(problem.contains("nsys_profile.sqlite"), "{problem}");
     }
 
     #[test]
@@ -431,6 +504,23 @@ mod tests {
                 "trace_view.json",
             ),
             ("{\"alloc_samples\": 52, \"args\": []", "py-spy"),
+            ("{\"graph\": [{\"0\": {\"data\": {", "trueno-record run"),
+            (
+                "{\"version\":1.2,\"mode\":\"wall\",\"missed_samples\":0,\"frames\":{",
+                "stackprof",
+            ),
+            (
+                "{\"version\":1,\"recording\":{\"displayName\":\"a\",\"instrumentTypes\":[",
+                "Safari",
+            ),
+            (
+                "[\n  { \"name\" : \"prob\"\n  , \"dimensions\" : \"1000x1x1\"\n  , \"values\" : [ 0.1",
+                "--exportTimes",
+            ),
+            (
+                "\u{8}\u{12}\u{fffd}\u{fffd}\u{fffd}\u{fffd}/device:TPU:0\u{fffd}\u{fffd}\u{fffd}\u{fffd}",
+                "saved as text",
+            ),
             ("{\"Layers\": [{\n  \"Name\": \"conv\"", "--exportTimes"),
             (
                 "[{\"id\":1,\"timestamps\":[{\"name\":\"HTTP_RECV_START\",\"ns\":2}]},{\"id\":1,\"timestamps\":[{\"name\":\"REQUEST_START\"",

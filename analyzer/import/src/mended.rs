@@ -429,10 +429,17 @@ impl<T: Default> Document<'_, T> {
         let (document, done) = read_json(import, read)?;
         let count = (self.count)(&document);
         match done {
-            Err(error) if count == 0 || !import.options.partial => Err(import.damaged(
-                format!("line {}, column {}", error.line(), error.column()),
-                format!("expected {}: {error}; {}", self.expected, self.remedy),
-            )),
+            Err(error) if count == 0 || !import.options.partial => {
+                let remedy = if error.to_string().starts_with("trailing characters") {
+                    "another document begins there: give each its own file, or read the first with --partial"
+                } else {
+                    self.remedy
+                };
+                Err(import.damaged(
+                    format!("line {}, column {}", error.line(), error.column()),
+                    format!("expected {}: {error}; {remedy}", self.expected),
+                ))
+            }
             Err(error) => {
                 let units = self.units;
                 import.problem(format!(

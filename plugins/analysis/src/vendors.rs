@@ -737,7 +737,7 @@ pub fn accelerator<'a>(
     kernels: impl IntoIterator<Item = &'a str>,
 ) -> &'static str {
     /// Starts of a word of the model.
-    const MODELS: [(&str, &str); 15] = [
+    const MODELS: [(&str, &str); 16] = [
         ("aiu", "AIU"),
         ("artemis", "MTIA"),
         ("ascend", "NPU"),
@@ -745,6 +745,7 @@ pub fn accelerator<'a>(
         ("dcu", "DCU"),
         ("gaudi", "HPU"),
         ("grayskull", "device"),
+        ("hpu", "HPU"),
         ("inferentia", "NeuronCore"),
         ("ipu", "IPU"),
         ("mtia", "MTIA"),

@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 41] = [
+pub const INPUTS: [Input; 42] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -151,6 +151,11 @@ pub const INPUTS: [Input; 41] = [
     may(
         "call_names",
         "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns FROM calls GROUP BY name ORDER BY name",
+    ),
+    may(
+        "captures",
+        "SELECT name, thread, start_ns, dur_ns FROM calls WHERE name LIKE '%StreamBeginCapture%' \
+         OR name LIKE '%StreamEndCapture%' OR name LIKE '%GraphLaunch%' ORDER BY start_ns",
     ),
     // What was over, for good, before the first iteration began.
     may(

@@ -1,6 +1,6 @@
 //! Work of each shape, from the model.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::hash::FastMap;
 use trueno_operator_model::{
@@ -25,6 +25,15 @@ pub struct Work {
     pub assumption: String,
     /// It only calls operators that do its work.
     pub is_container: bool,
+}
+
+impl Work {
+    /// Its matrix products of 32-bit floats run on TF32 tensor cores.
+    fn round_to_tf32(&mut self) {
+        if self.is_matrix && self.precision.as_deref() == Some("f32") {
+            self.precision = Some(ceiling_precision(Precision::Tf32));
+        }
+    }
 }
 
 pub struct Works {
@@ -55,6 +64,11 @@ impl Works {
             let work = || work(&models, calls, shape, list_type(), &results);
             of_shapes.entry(shape).or_insert_with(work);
         }
+        for shape in shapes_in_tf32(calls, operations) {
+            if let Some(Ok(work)) = of_shapes.get_mut(&shape) {
+                work.round_to_tf32();
+            }
+        }
         Ok(Self { of_shapes })
     }
 
@@ -73,6 +87,25 @@ impl Works {
             None => Err("no call has this shape"),
         }
     }
+}
+
+/// Shapes whose calls launch a kernel that rounds 32-bit floats to TF32. Shapes themselves only state 32-bit floats.
+fn shapes_in_tf32(calls: &Calls, operations: &Operations) -> BTreeSet<Shape> {
+    let names = operations.kernel_names.all().iter();
+    let in_tf32: Vec<bool> = names.map(|name| is_tf32_kernel(name)).collect();
+    let rows = operations.rows.iter();
+    let rows = rows.filter(|row| in_tf32.get(row.kernel as usize) == Some(&true));
+    let around = rows.flat_map(|row| calls.outwards(row.begun_in));
+    around
+        .filter_map(|place| groups::shape(&calls.rows[place as usize]))
+        .collect()
+}
+
+/// cuBLAS, cuDNN and CUTLASS name the type, or the instruction. `s1688` also multiplies 16-bit floats, which are named.
+fn is_tf32_kernel(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let has_16_bits = name.contains("f16") || name.contains("fp16");
+    name.contains("tf32") || name.contains("s1688gemm") && !has_16_bits
 }
 
 /// Element types of tensor lists, which traces do not record. They come from the names of the kernels launched by
@@ -144,4 +177,28 @@ pub(crate) fn signature(
 
 fn ceiling_precision(of: Precision) -> String {
     of.name().replace("fp", "f").replace("int", "i")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tf32_kernels_are_told_by_type_or_instruction() {
+        for name in [
+            "cutlass_80_tensorop_s1688gemm_128x128_16x5_nt_align4",
+            "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n_tilesize128x64x32_stage3",
+            "void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_64x64_32x6_tn_align4>(Params)",
+        ] {
+            assert!(is_tf32_kernel(name), "{name}");
+        }
+        for name in [
+            "turing_fp16_s1688gemm_fp16_128x64_ldg8_f2f_tn",
+            "ampere_bf16_s1688gemm_bf16_128x128_ldg8_f2f_stages_32x1_tn",
+            "ampere_fp16_s16816gemm_fp16_128x256_ldg8_f2f_stages_64x3_nn",
+            "ampere_sgemm_128x64_nn",
+        ] {
+            assert!(!is_tf32_kernel(name), "{name}");
+        }
+    }
 }

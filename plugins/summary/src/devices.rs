@@ -50,6 +50,9 @@ pub struct Device {
     pub busy_ns: i64,
     pub split: Split,
     pub causes: Causes,
+    /// Number of idle gaps between its first work and its last, and the longest.
+    pub gaps: u64,
+    pub longest_gap_ns: i64,
 }
 
 /// Reads the devices in `device.idle`, and the share of time in which any of them worked.
@@ -71,6 +74,8 @@ pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<f64>)>
                 not_started_ns: ns("not_started_ns")?.get(row),
                 not_known_ns: ns("not_known_ns")?.get(row),
             },
+            gaps: idle.u64("gaps")?.get(row).unwrap_or(0),
+            longest_gap_ns: ns("longest_ns")?.get(row).unwrap_or(0),
             ..Device::default()
         });
     }

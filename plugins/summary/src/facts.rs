@@ -86,6 +86,8 @@ pub struct Facts {
     /// True if `critical_path` ran but found no path.
     pub has_no_path: bool,
     pub path_work: Vec<(String, f64)>,
+    /// Rows on the path that only wait, by name, longest first, as shares of the wall.
+    pub path_waits: Vec<(String, f64)>,
     /// Shares of the critical path; `None` without a path.
     pub path: Option<PathShares>,
     /// A single device call that makes up most of the run and is unlike the other calls of its name.
@@ -222,7 +224,7 @@ impl Facts {
         let judged = run.table("bottlenecks")?;
         let kernels = kernels::read(&run.table("launches")?, &run.table("occupancy")?)?;
         let path_names = run.table("path_names")?;
-        let path_work = path_work(&path_names)?;
+        let path_work = path_rows(&path_names, |category| category != Some(PROFILER))?;
         let is_iteration = |name: &str| is_any_of(&iterations, name);
         let path = PathShares::read(&path_names, &path_kinds, &kernels, wall_ns, is_iteration)?;
         let graphs = run.table("graph_launches")?;
@@ -270,6 +272,7 @@ impl Facts {
                 .map(|(_, share)| share)
                 .sum(),
             path_work,
+            path_waits: path_rows(&path_names, |category| category == Some("waiting"))?,
             iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,
             at_roof: predictions(&run.table("at_roof")?, "gain_ns")?,
@@ -553,13 +556,13 @@ fn pairs(table: &Table, name: &str, share: &str) -> Result<Vec<(String, f64)>> {
 }
 
 /// Names of work with their shares, largest first, without the profiler's own work.
-fn path_work(table: &Table) -> Result<Vec<(String, f64)>> {
+fn path_rows(table: &Table, counts: impl Fn(Option<&str>) -> bool) -> Result<Vec<(String, f64)>> {
     let rows = table.text("name")?.iter();
     let rows = rows.zip(table.text("category")?.iter());
     let rows = rows.zip(table.f64("wall_share")?.iter());
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for ((name, category), share) in rows {
-        if let (Some(name), Some(share)) = (name, share.filter(|_| category != Some(PROFILER))) {
+        if let (Some(name), Some(share)) = (name, share.filter(|_| counts(category))) {
             *sums.entry(name).or_default() += share;
         }
     }

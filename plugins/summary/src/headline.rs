@@ -32,7 +32,7 @@ impl<'a> Headline<'a> {
     /// `wall_ns`: of the run, or of the report's window; `steps`, `step_ns`: iterations and the median of their
     /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last, so the iterations
     /// only describe the host; `steps_per_s`: inverse of `step_ns`, null in that case and for a single
-    /// iteration; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
+    /// iteration; `accelerator`: what the devices are called (`GPU`, `NPU`), null without devices; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
     /// the mean device; `share_of`: `wall`, or `span` if that is not known; `threads`,
     /// `threads_busy_share`: of the host, the share null if its rows only say that threads ran or waited;
     /// `bound_by`, `bound_share`, `bound_detail`: see [`mod@crate::limit`], null if `bottleneck` did not run;
@@ -59,6 +59,7 @@ impl<'a> Headline<'a> {
             .f64("step_ns", [steps.map(|steps| steps.median_ns)])
             .bool("host_runs_ahead", [steps.map(|steps| steps.runs_ahead)])
             .f64("steps_per_s", [steps.and_then(|steps| steps.per_s())])
+            .text("accelerator", [shares.map(|_| facts.accelerator())])
             .f64("gpu_busy_share", share(Shares::busy))
             .f64("computation_share", share(|of| of.computation))
             .f64("communication_share", share(|of| of.communication))

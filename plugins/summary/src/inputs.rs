@@ -56,8 +56,8 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 38] {
         ),
         may(
             "idle",
-            "SELECT place, span_ns, idle_ns, busy_ns, not_queued_ns, launching_ns, not_started_ns, not_known_ns \
-         FROM device.idle WHERE stream IS NULL",
+            "SELECT place, span_ns, idle_ns, busy_ns, not_queued_ns, launching_ns, not_started_ns, not_known_ns, gaps, \
+         longest_ns FROM device.idle WHERE stream IS NULL",
         ),
         may(
             "launches",

@@ -5,7 +5,7 @@
 //! unrecorded time, if that is most of the path, or the largest part of the threads' time.
 
 use trueno_analysis::vendors::is_communication;
-use trueno_analysis::wording::percent;
+use trueno_analysis::wording::{self, percent};
 
 use crate::devices::Split;
 use crate::facts::{Bottleneck, Facts, of_kernels};
@@ -223,6 +223,13 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
             _ => format!("computation: {}", computed(&rows)),
         };
         limit("computation", most, text)
+    } else if communication == most && computation.max(copy) == 0.0 && facts.host.threads == 0 {
+        let text = format!(
+            "communication: {} of {}; only communication was recorded, not the work between",
+            percent(most),
+            whole(of, facts)
+        );
+        limit("communication", most, text)
     } else if communication == most {
         let text = format!(
             "exposed communication: {} of {}",
@@ -300,10 +307,17 @@ fn of_waits(facts: &Facts) -> Option<Limit> {
     (path.waits > path.host.max(path.not_recorded)).then(|| Limit {
         by: "waits".to_owned(),
         share: Some(path.waits),
-        detail: format!(
-            "host waits without a recorded cause: {} of the wall",
-            percent(path.waits)
-        ),
+        detail: {
+            let named = facts.path_waits.iter().filter(|row| row.1 >= MIN_PART);
+            let names: Vec<String> = named.take(PARTS).map(|row| short(&row.0)).collect();
+            let share = percent(path.waits);
+            if names.is_empty() {
+                format!("host waits without a recorded cause: {share} of the wall")
+            } else {
+                let names = names.join(", ");
+                format!("host waits: {share} of the wall, most in {names}; what they wait for was not recorded")
+            }
+        },
     })
 }
 
@@ -355,8 +369,48 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     Some(Limit {
         by: "not recorded".to_owned(),
         share: Some(gap),
-        detail: format!("unrecorded time: {} of the wall", percent(gap)),
+        detail: format!(
+            "unrecorded time: {} of the wall{}",
+            percent(gap),
+            beside_gaps(facts, gap)
+        ),
     })
+}
+
+/// What is known besides unrecorded time: the name with the most of the path, or without a host how the device idles.
+fn beside_gaps(facts: &Facts, gap: f64) -> String {
+    if facts.host.threads > 0 {
+        let mut rows = facts.path_work.iter();
+        let most = rows.find(|(name, share)| *share >= MIN_PART && !facts.is_iteration(name));
+        return most.map_or(String::new(), |(name, share)| {
+            format!(", then {} in {}", percent(*share), short(name))
+        });
+    }
+    let ([device], Some(wall_ns)) = (facts.devices.as_slice(), facts.wall_ns) else {
+        return String::new();
+    };
+    let noun = facts.accelerator();
+    let longest_ns = device.longest_gap_ns;
+    let idle_ns = device.split.idle_ns;
+    if longest_ns as f64 * TWICE >= gap * wall_ns as f64 && device.gaps > 1 {
+        let rest_ns = wall_ns.saturating_sub(longest_ns);
+        let computes = trueno_analysis::share(device.split.computation_ns, rest_ns);
+        return format!(
+            ", most of it one gap of {}; of the other {}, {} is computation",
+            sentence::time(longest_ns as f64),
+            sentence::time(rest_ns as f64),
+            percent(computes.unwrap_or(0.0))
+        );
+    }
+    if device.gaps == 0 {
+        return String::new();
+    }
+    let mean_ns = idle_ns as f64 / device.gaps as f64;
+    format!(
+        ", while the {noun} was idle {} times for {} on average; nothing of the host was recorded",
+        wording::count(device.gaps),
+        sentence::time(mean_ns)
+    )
 }
 
 /// Files such as Horovod's timeline hold communication and waits for it, and never the work between.
@@ -464,8 +518,12 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
             (other, format!("{what}: {first}{others}{on_path}"))
         }
         _ => {
-            let of_work = host.categories.iter().filter(|row| computes(&row.0));
-            let rows: Vec<_> = of_work.cloned().collect();
+            let busy = host.categories.iter().filter(|row| row.0 != "waiting");
+            let name = |name: &str| match name {
+                "memory" => "copies and allocation".to_owned(),
+                name => name.to_owned(),
+            };
+            let rows: Vec<_> = busy.map(|row| (name(&row.0), row.1)).collect();
             ("computation", format!("computation: {}", computed(&rows)))
         }
     };

@@ -1,7 +1,7 @@
 //! Samples, where they are all that was recorded.
 
 use trueno_analysis::wording::{self, percent};
-use trueno_plugin::{Result, Table};
+use trueno_plugin::{Result, Table, agreeing};
 
 use crate::sentence::{short, time};
 
@@ -92,7 +92,7 @@ impl Sampled {
                     text.push_str(&format!(" ({processors:.2} processors on average)"));
                 }
             }
-            None => text.push_str(" were seen running"),
+            None => text.push_str(agreeing(threads, " was seen running", " were seen running")),
         }
         let whole = match (self.cpu_ns, &self.other_event) {
             (Some(_), _) => "it".to_owned(),

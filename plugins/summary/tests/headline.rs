@@ -22,7 +22,9 @@ fn devices(rows: &[(&str, i64, i64, i64, i64)]) -> [TableBuilder; 2] {
         .i64("not_queued_ns", none())
         .i64("launching_ns", none())
         .i64("not_started_ns", none())
-        .i64("not_known_ns", none());
+        .i64("not_known_ns", none())
+        .u64("gaps", rows.iter().map(|_| 0_u64))
+        .i64("longest_ns", none());
     let parts = rows.iter().flat_map(|row| {
         [
             (row.0, "computation", row.2),
@@ -830,6 +832,124 @@ fn communication_alone_is_not_bound_by_what_lies_between() {
     let text = sentence(&output);
     assert!(
         text.contains("bound by communication: 45 % of the wall"),
+        "{text}"
+    );
+}
+
+/// A device of 100 ms, 30 ms of which it computes, with these gaps; `rows` say what else was recorded.
+fn idle_device(gaps: u64, longest_ns: i64, rows: Vec<TableBuilder>) -> String {
+    let exposure = Table::build("exposure")
+        .text("scope", ["gpu0", "gpu0"])
+        .text("kind", ["computation", "idle"])
+        .i64("split_ns", [30 * MS, 70 * MS]);
+    let none = || [None::<i64>];
+    let idle = Table::build("idle")
+        .text("place", ["gpu0"])
+        .i64("span_ns", [100 * MS])
+        .i64("idle_ns", [70 * MS])
+        .i64("busy_ns", [30 * MS])
+        .i64("not_queued_ns", none())
+        .i64("launching_ns", none())
+        .i64("not_started_ns", none())
+        .i64("not_known_ns", none())
+        .u64("gaps", [gaps])
+        .i64("longest_ns", [longest_ns]);
+    let kinds = Table::build("path_kinds")
+        .text("kind", ["work", "gap"])
+        .f64("wall_share", [0.3, 0.7]);
+    let mut inputs = vec![wall(100 * MS, 9), idle, exposure, kinds];
+    inputs.extend(rows);
+    sentence(&summary(inputs))
+}
+
+#[test]
+fn a_device_recorded_alone_says_how_it_idles() {
+    let text = idle_device(1_400, MS, Vec::new());
+    assert!(
+        text.ends_with(
+            "unrecorded time: 70 % of the wall, while the GPU was idle 1,400 times for 50.0 µs on average; nothing of \
+             the host was recorded"
+        ),
+        "{text}"
+    );
+    let text = idle_device(1_400, 60 * MS, Vec::new());
+    assert!(
+        text.ends_with("most of it one gap of 60.0 ms; of the other 40.0 ms, 75 % is computation"),
+        "{text}"
+    );
+}
+
+#[test]
+fn unrecorded_time_comes_with_the_largest_recorded_part() {
+    let names = Table::build("path_names")
+        .text("name", ["cuModuleUnload", "cudaFree"])
+        .text("category", [None::<&str>, None])
+        .f64("wall_share", [0.2, 0.02]);
+    let rows = vec![lanes(&[("main", 22 * MS, 100 * MS)]), names];
+    let text = idle_device(1_400, 60 * MS, rows);
+    assert!(
+        text.ends_with("unrecorded time: 70 % of the wall, then 20 % in cuModuleUnload"),
+        "{text}"
+    );
+}
+
+#[test]
+fn waits_of_the_host_are_named() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 3 * MS, 0, 0)]);
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        Table::build("path_kinds")
+            .text("kind", ["work", "gap"])
+            .f64("wall_share", [0.9, 0.1]),
+        Table::build("path_names")
+            .text("name", ["try_to_block", "prepare"])
+            .text("category", [Some("waiting"), None])
+            .f64("wall_share", [0.6, 0.3]),
+    ]));
+    assert!(
+        text.ends_with(
+            "bound by host waits: 60 % of the wall, most in try_to_block; what they wait for was not recorded"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn devices_that_only_communicate_say_nothing_of_what_they_could_hide() {
+    let parts = |computation_ns| {
+        let [idle, exposure] = devices(&[
+            ("gpu0", 100 * MS, computation_ns, 80 * MS, 0),
+            ("gpu1", 100 * MS, computation_ns, 60 * MS, 0),
+        ]);
+        sentence(&summary([wall(100 * MS, 9), idle, exposure]))
+    };
+    let text = parts(0);
+    assert!(
+        text.ends_with(
+            "communication: 70 % of the wall; only communication was recorded, not the work between"
+        ),
+        "{text}"
+    );
+    assert!(parts(MS).contains("exposed communication"), "{}", parts(MS));
+}
+
+#[test]
+fn copies_of_a_host_are_a_part_beside_its_computation() {
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        lanes(&[("main", 100 * MS, 100 * MS)]),
+        categories(&[
+            ("host", "random numbers", 50 * MS),
+            ("host", "memory", 30 * MS),
+            ("host", "elementwise", 20 * MS),
+        ]),
+    ]));
+    assert!(
+        text.ends_with(
+            "computation: 50 % random numbers, 30 % copies and allocation, 20 % elementwise"
+        ),
         "{text}"
     );
 }

@@ -84,6 +84,8 @@ pub(super) struct Collector<'a> {
     pub host_processes: BTreeSet<u32>,
     pub ranks: BTreeSet<String>,
     pub devices: BTreeSet<u32>,
+    /// The number under which the file describes its only device, and the number of all work, if they differ.
+    pub renamed_device: Option<(u32, u32)>,
     pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
     /// The earliest start and the latest end of all records.
     pub reach: Option<(i64, i64)>,
@@ -147,6 +149,7 @@ impl<'a> Collector<'a> {
             host_processes: BTreeSet::new(),
             ranks: BTreeSet::new(),
             devices: BTreeSet::new(),
+            renamed_device: None,
             launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
             reach_of_counters: None,

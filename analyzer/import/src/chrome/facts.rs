@@ -54,6 +54,17 @@ impl Facts {
         self.put(&format!("trace.{key}"), &value)
     }
 
+    /// Names devices that the file does not describe.
+    pub fn name_devices(&mut self, nouns: &BTreeMap<u32, &'static str>) {
+        for (number, noun) in nouns {
+            let described = format!("trace.deviceProperties.{number}.name");
+            if !self.values.contains_key(&described) {
+                let key = format!("device.{number}.name");
+                self.values.insert(key, (*noun).to_owned());
+            }
+        }
+    }
+
     /// If the only described device and the only device with work have different numbers, gives the description
     /// the other number. Returns the old and the new number.
     pub fn rename_only_device(

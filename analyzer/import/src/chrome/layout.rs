@@ -45,6 +45,8 @@ pub(super) struct Layout {
     pub warnings: Vec<String>,
     /// Processes that may be devices, as text; the file does not settle it.
     pub unclear: Vec<String>,
+    /// What devices that are no GPUs are called, by number.
+    pub accelerators: BTreeMap<u32, &'static str>,
 }
 
 impl Layout {
@@ -212,6 +214,7 @@ impl Survey {
             ));
         }
         layout.warnings = processes.warnings;
+        layout.accelerators = processes.accelerators;
         layout
     }
 }
@@ -319,6 +322,7 @@ fn leading_number(text: &str) -> Option<u32> {
 struct Processes {
     all: Vec<Process>,
     warnings: Vec<String>,
+    accelerators: BTreeMap<u32, &'static str>,
 }
 
 impl Processes {
@@ -351,6 +355,7 @@ impl Processes {
         let mut collective_processes = 0;
         let mut numbers = DeviceNumbers::default();
         let (mut all, mut warnings) = (Vec::new(), Vec::new());
+        let mut accelerators = BTreeMap::new();
         for process in 0..count {
             let (id, name) = (lanes.process_id(process), name(process));
             let is_given = devices.iter().any(|given| given == id || given == name);
@@ -405,6 +410,12 @@ impl Processes {
             } else {
                 ProcessKind::Other
             };
+            let noun = vendors::accelerator(Some(name), []);
+            if let ProcessKind::Device(number) = kind
+                && noun != "GPU"
+            {
+                accelerators.insert(number, noun);
+            }
             all.push(Process {
                 title: lanes.process_title(process),
                 kind,
@@ -424,7 +435,11 @@ impl Processes {
                 ));
             }
         }
-        Self { all, warnings }
+        Self {
+            all,
+            warnings,
+            accelerators,
+        }
     }
 }
 
@@ -518,7 +533,8 @@ impl Evidence {
                 return Verdict::Role(Role::Repeated(place(device, true)));
             }
             ProcessKind::Device(_) | ProcessKind::DevicePerThread if is_host => {
-                return if most(self.host + self.calls) {
+                // Calls of a runtime are made by threads, whatever process they are listed under.
+                return if most(self.host + self.calls) && !most(self.calls) {
                     Verdict::Unclear("its name says so, and its rows are those of a thread")
                 } else {
                     Verdict::Role(Role::Host)

@@ -178,6 +178,11 @@ impl Sweep<'_, '_> {
                 address,
             } => {
                 let (thread, _) = self.row_id(&record)?;
+                let renamed = self.collector.renamed_device;
+                let device = match renamed {
+                    Some((stated, used)) if device == Some(stated) => Some(used),
+                    _ => device,
+                };
                 let row = AllocationRow {
                     time_ns: record.start_ns - self.origin_ns,
                     thread: Some(thread),
@@ -192,10 +197,7 @@ impl Sweep<'_, '_> {
             HostEvent::Counter { value } => {
                 self.counter(record, value, (None, self.texts.declared))
             }
-            HostEvent::Total { bytes } => {
-                let unit = Some(self.texts.bytes);
-                self.counter(record, bytes, (unit, self.texts.measured))
-            }
+            HostEvent::Total { bytes } => self.total(record, bytes),
             HostEvent::Instant { arguments } => self.instant(record, arguments),
             HostEvent::Flow { id, end } => self.flow(Flow {
                 id,
@@ -514,6 +516,24 @@ impl Sweep<'_, '_> {
         })
     }
 
+    /// A total of a device's memory, under the number that its work has.
+    fn total(&mut self, record: Host, bytes: f64) -> Result<(), Error> {
+        let measured = (Some(self.texts.bytes), self.texts.measured);
+        let name = self.collector.texts[record.name as usize];
+        let renamed = self.collector.renamed_device.and_then(|(stated, used)| {
+            let name = self.collector.into.str(name);
+            let field = name.strip_prefix(&format!("gpu{stated} "))?;
+            Some(format!("gpu{used} {field}"))
+        });
+        match renamed {
+            Some(title) if !self.collector.shared_counters.contains(&record.name) => {
+                let name = self.collector.into.text(&title);
+                self.counter_row(record, name, bytes, measured)
+            }
+            _ => self.counter(record, bytes, measured),
+        }
+    }
+
     fn counter(
         &mut self,
         record: Host,
@@ -527,6 +547,16 @@ impl Sweep<'_, '_> {
             let title = format!("{process} / {}", self.collector.into.str(name));
             name = self.collector.into.text(&title);
         }
+        self.counter_row(record, name, value, (unit, source))
+    }
+
+    fn counter_row(
+        &mut self,
+        record: Host,
+        name: Text,
+        value: f64,
+        (unit, source): (Option<Text>, Text),
+    ) -> Result<(), Error> {
         let row = CounterRow {
             time_ns: record.start_ns - self.origin_ns,
             name,

@@ -166,10 +166,14 @@ impl<'a> Rows<'a> {
             self.feed.notes().skip("task of the profiler itself");
             return Ok(());
         }
-        let is_nsys_name = name
-            .strip_prefix("[CUDA ")
-            .and_then(|name| name.strip_suffix(']'));
-        let name = is_nsys_name.unwrap_or(name);
+        let within = |start: &str| name.strip_prefix(start)?.strip_suffix(']');
+        let of_unified = within("[Unified Memory ");
+        if of_unified.is_some_and(|name| !name.starts_with("Memcpy")) {
+            return self
+                .feed
+                .leave_out("page fault or thrashing of unified memory: no work of a stream");
+        }
+        let name = of_unified.or(within("[CUDA ")).unwrap_or(name);
         let ends = [Column::SourceMemory, Column::TargetMemory].map(|end| row.text(end));
         let with_ends = match ends {
             [Some(from), Some(to)] => Some(format!("{name} ({from} -> {to})")),

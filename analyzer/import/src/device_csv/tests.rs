@@ -94,6 +94,24 @@ fn the_tables_of_a_program_are_one_run() {
     assert_eq!(run.rows("edges", "kind"), ["launches"]);
 }
 
+/// nvprof's rows of unified memory: pages that move are copies, faults are no work.
+#[test]
+fn pages_of_unified_memory_are_copies_and_faults_are_left_out() {
+    let run = read(
+        "==7== NVPROF is profiling process 7\n\"Start\",\"Duration\",\"Size\",\"Device\",\"Context\",\"Stream\",\"Name\",\"Correlation_ID\"\n\
+         ms,us,MB,,,,,\n1,5,,Tesla V100 (0),1,7,k(),9\n2,5,0.5,Tesla V100 (0),,,[Unified Memory Memcpy HtoD],\n\
+         3,5,,Tesla V100 (0),,,[Unified Memory GPU page faults],\n",
+    );
+    assert_eq!(run.rows("kernels", "name"), ["k()"]);
+    assert_eq!(run.rows("transfers", "direction bytes"), ["h2d 500000"]);
+    assert_eq!(
+        run.notes.left_out.values().sum::<u64>(),
+        1,
+        "{:?}",
+        run.notes.left_out
+    );
+}
+
 #[test]
 fn tables_of_other_tools_are_told_by_their_columns() {
     // nsys stats

@@ -60,6 +60,9 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
     let number = |column: &str| opening.and_then(|opening| opening.headline(column).number());
     let wall = report.header.facts.wall_ns;
     let wall = wall.map(|ns| units::duration(ns as f64));
+    let device = shown("accelerator").unwrap_or_else(|| "GPU".to_owned());
+    let runs_ahead = format!("step on the host; the {device} takes longer");
+    let device_busy = format!("{device} busy");
     let mut cards: Vec<(&str, String, String)> = Vec::new();
     match shown("step_ns") {
         Some(step) => {
@@ -69,7 +72,7 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
                 (steps, None) => format!("median of {steps}"),
             };
             let name = match opening.map(|opening| opening.headline("host_runs_ahead")) {
-                Some(Cell::Bool(true)) => "step on the host; the GPU takes longer",
+                Some(Cell::Bool(true)) => &runs_ahead,
                 _ => "step",
             };
             cards.push((name, step, of));
@@ -88,7 +91,7 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
             Some("wall") => "of the wall, with any work running",
             _ => "between its first and last work",
         };
-        cards.push(("GPU busy", units::percent(busy), of.to_owned()));
+        cards.push((&device_busy, units::percent(busy), of.to_owned()));
     } else if let Some(busy) = number("threads_busy_share") {
         let of = format!("of {} threads", shown("threads").unwrap_or_default());
         cards.push(("threads busy", units::percent(busy), of));

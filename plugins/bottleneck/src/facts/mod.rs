@@ -1,6 +1,7 @@
 //! Facts that rules judge by, read once.
 
 mod bricks;
+mod captures;
 mod checksums;
 mod device;
 mod idle;
@@ -13,6 +14,7 @@ mod tasks;
 mod window;
 
 pub use bricks::{Bricks, Load, Name, Size, count};
+pub use captures::Captures;
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
@@ -43,6 +45,7 @@ pub struct Facts {
     pub idle: Idle,
     pub scale: Scale,
     pub bricks: Bricks,
+    pub captures: Captures,
     pub tasks: Tasks,
     pub roof: Roof,
     pub steps: Steps,
@@ -73,6 +76,7 @@ impl Facts {
             path,
             idle,
             scale,
+            captures: Captures::load(run, &window)?,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,
             steps: Steps::load(run, &window)?,

@@ -149,6 +149,16 @@ impl Path {
         pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
     }
 
+    /// Work on the path within `times`.
+    pub fn work_within_ns(&self, times: &IntervalSet<i64>) -> i64 {
+        let pieces = self.pieces.iter().filter(|piece| piece.kind == "work");
+        let within = |piece: &Piece| {
+            let end_ns = piece.start_ns.saturating_add(piece.dur_ns);
+            times.within_ns(piece.start_ns, end_ns)
+        };
+        pieces.map(within).saturating_sum()
+    }
+
     pub fn work_between(
         &self,
         name: &str,

@@ -25,6 +25,7 @@ mod latency;
 mod launch;
 mod linear_fit;
 mod loader;
+mod partial_warps;
 mod phases;
 mod preprocessing;
 mod recompute;
@@ -105,6 +106,7 @@ registry![
     serial::Serialisation,
     serialised::Serialised,
     fp32_gemm::Fp32Gemm,
+    partial_warps::PartialWarps,
     set_up::SetUp,
     preprocessing::Preprocessing,
     launch::LaunchBound,
@@ -158,7 +160,7 @@ mod tests {
             "findings least_share medium_share high_share critical_share least_gaps launch_ns prepare_ns near_roof far_roof \
              latency_bytes_per_s miss_ns few_blocks small_share tight_calls tight_ns imbalance repeats read_back_bytes \
              exposed_share round_trips touch_bytes_per_ns growth_share least_growth_bytes memory_bytes full_soon_s full_later_s \
-             fragmentation free_share least_free_bytes alone_share lanes_busy fp32_gemm_share set_up_share \
+             fragmentation free_share least_free_bytes alone_share lanes_busy fp32_gemm_share partial_warp_share set_up_share \
              preprocessing_share stretch_share"
         );
     }

@@ -1,6 +1,6 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence is the longer of two times, at least `set_up_share` of the window; the gain is that time.
+//! Evidence is the longest of three times, at least `set_up_share` of the window; the gain is that time.
 //!
 //! - **One-time calls**: names of API calls that load code, or whose longest call has most of their time; names of the
 //!   host that were over before the first iteration began; names of the host whose first call of at least five has most
@@ -8,6 +8,8 @@
 //!   critical path. Waits, copies and the profiler's own work do not count.
 //! - **Work before the device**: work of the host on the path before the first work of a device is launched, or begins
 //!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised.
+//! - **Capture of graphs**: work of the host on the path from a call `…BeginCapture` to its `…EndCapture`, and between captures
+//!   while no graph is launched. Launches in it run nothing on a device.
 
 use super::draft::Draft;
 use super::{Options, Rule};
@@ -18,6 +20,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
+use trueno_plugin::counted;
 
 /// A single call below this share of the window does not count as set-up.
 const MIN_SHARE: f64 = 0.02;
@@ -52,6 +55,13 @@ const LOADS: [&str; 10] = [
 ];
 
 pub const CLASS: Class = Class::new("set_up", 16);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    OneTimeCalls,
+    BeforeDevices,
+    Captures,
+}
 
 thresholds! {
     pub struct SetUp {
@@ -131,14 +141,21 @@ impl Rule for SetUp {
             facts.path.work_before_ns(first, is_work)
         });
         let before_ns = until_ns.min(work_ns);
-        let all_ns = single_ns.max(before_ns);
+        let captured_ns = facts.path.work_within_ns(&facts.captures.times);
+        let all_ns = single_ns.max(before_ns).max(captured_ns);
         if facts.share(all_ns) < self.set_up_share {
             return;
         }
-        let without = if single_ns >= before_ns {
-            Without::Host
+        let kind = if all_ns == captured_ns {
+            Kind::Captures
+        } else if all_ns == single_ns {
+            Kind::OneTimeCalls
         } else {
-            Without::HostBeforeDevices
+            Kind::BeforeDevices
+        };
+        let without = match kind {
+            Kind::BeforeDevices => Without::HostBeforeDevices,
+            Kind::OneTimeCalls | Kind::Captures => Without::Host,
         };
         let names: Vec<String> = rows
             .iter()
@@ -148,23 +165,35 @@ impl Rule for SetUp {
         class: CLASS,
         code: "set_up",
         scope_kind: "run",
-        scope: rows.first().map_or("first device work", |row| row.1).to_owned(),
+        scope: match (kind, rows.first()) {
+            (Kind::Captures, _) => "captures",
+            (_, Some(row)) => row.1,
+            (_, None) => "first device work",
+        }
+        .to_owned(),
         place: "host".into(),
-        confidence: if single_ns >= before_ns {
-            (Confidence::High, "on the critical path, once or before the first iteration".into())
-        } else {
-            (Confidence::Medium, "assumes that all work before the first device work is setup".into())
+        confidence: match kind {
+            Kind::OneTimeCalls => (Confidence::High, "on the critical path, once or before the first iteration".into()),
+            Kind::BeforeDevices => (Confidence::Medium, "assumes that all work before the first device work is setup".into()),
+            Kind::Captures => (Confidence::High, "the calls that begin and end captures are recorded".into()),
         },
-        lead: match names.first().filter(|_| single_ns >= before_ns) {
-            Some(first) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
-            None => format!(
+        lead: match (kind, names.first()) {
+            (Kind::Captures, _) => format!(
+                "host work while {} captured takes {} of the wall",
+                counted(facts.captures.count, "graph is", "graphs are"),
+                percent(facts.share(all_ns))
+            ),
+            (Kind::OneTimeCalls, Some(first)) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
+            _ => format!(
                 "the first device work starts after {} of the wall, with {} of host work before it",
                 percent(facts.share(until_ns)),
                 time(all_ns)
             ),
         },
         fix: "a warm start".into(),
-        evidence: if single_ns >= before_ns {
+        evidence: if kind == Kind::Captures {
+            "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name LIKE '%BeginCapture%' OR name LIKE '%EndCapture%' ORDER BY start_ns".to_owned()
+        } else if kind == Kind::OneTimeCalls {
             let of = |is_call: bool| {
                 let rows = rows.iter().filter(move |row| facts.bricks.calls.iter().any(|call| call.0 == row.1) == is_call);
                 rows.map(|row| row.1).collect::<Vec<&str>>()

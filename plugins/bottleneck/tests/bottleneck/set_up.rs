@@ -155,3 +155,64 @@ fn a_first_call_that_is_unlike_all_others_is_set_up() {
     assert!(!is_set_up("aten::cudnn_convolution", 4));
     assert!(!is_set_up("wait for the others", 0));
 }
+
+/// Calls of one thread: name, start and length in microseconds.
+fn captures(rows: &[(&str, i64, i64)]) -> TableBuilder {
+    Table::build("captures")
+        .text("name", rows.iter().map(|row| row.0))
+        .i64("thread", rows.iter().map(|_| 1_i64))
+        .i64("start_ns", rows.iter().map(|row| row.1 * US))
+        .i64("dur_ns", rows.iter().map(|row| row.2 * US))
+}
+
+/// Launches in a capture run nothing: the host's work there is set-up, wherever it lies.
+#[test]
+fn the_capture_of_graphs_is_set_up() {
+    let told = |calls: TableBuilder| {
+        let first = Work {
+            called_us: Some(0),
+            ..Work::at("fill", 10, 10)
+        };
+        let rows = pieces(&[
+            ("work", Some("run"), "thread 0", 0, 0, 1_000),
+            ("work", Some("trace"), "thread 0", 0, 1_000, 6_000),
+            ("work", Some("run"), "thread 0", 0, 7_000, 3_000),
+        ]);
+        let path = path(&[("work", 10_000)]);
+        let without = Table::build("path_without")
+            .text("target", ["host"])
+            .i64("gain_ns", [9_000 * US]);
+        let inputs = vec![facts(10_000), kernels(&[first]), path, rows, without, calls];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        let at = codes.iter().position(|code| code == "set_up");
+        at.map(|at| texts(&output, "bottlenecks", "sentence")[at].clone())
+    };
+    let sentence = told(captures(&[
+        ("hipStreamBeginCapture", 1_000, 5),
+        ("hipStreamEndCapture", 6_990, 10),
+    ]));
+    assert_eq!(
+        sentence.as_deref(),
+        Some(
+            "host work while 1 graph is captured takes 60 % of the wall; a warm start saves up to 6.00 ms (60 %)"
+        )
+    );
+    // Two captures, and what prepares the second.
+    let sentence = told(captures(&[
+        ("cudaStreamBeginCapture_v10000", 1_000, 5),
+        ("cudaStreamEndCapture_v10000", 2_000, 10),
+        ("cudaStreamBeginCapture_v10000", 5_000, 5),
+        ("cudaStreamEndCapture_v10000", 6_990, 10),
+    ]));
+    assert!(sentence.is_some_and(|text| text.contains("2 graphs are captured takes 60 %")));
+    // The first graph was launched between: it runs.
+    let sentence = told(captures(&[
+        ("cudaStreamBeginCapture_v10000", 1_000, 5),
+        ("cudaStreamEndCapture_v10000", 2_000, 10),
+        ("cudaGraphLaunch_v10000", 2_100, 10),
+        ("cudaStreamBeginCapture_v10000", 6_000, 5),
+        ("cudaStreamEndCapture_v10000", 6_990, 10),
+    ]));
+    assert_eq!(sentence, None);
+}

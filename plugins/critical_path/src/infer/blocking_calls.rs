@@ -5,9 +5,16 @@
 //! began. Which copies block is stated: those that are synchronous, or of pageable memory (CUDA Runtime API, "API
 //! synchronization behavior"). Where a recording does not say it, a call that returned right after its copy blocked:
 //! that is inferred. So it is for calls that may wait for the device, such as `cudaFree`.
+//!
+//! Some runtimes only return from a launch when its work has ended (MTIA's, OpenCL's and SYCL's in synchronous modes, CUDA with
+//! `CUDA_LAUNCH_BLOCKING`). That is inferred for a device of which nearly all launched time ran within the launching calls, and
+//! whose calls lasted for that.
 
+use std::collections::BTreeMap;
+
+use trueno_analysis::evidence::MIN_FEW;
 use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_analysis::lanes::{Class, LaneKey, LaneKind, Lanes, Span};
 use trueno_analysis::vendors::{self, Call};
 use trueno_plugin::rank::{of_key, of_place};
 
@@ -93,6 +100,54 @@ pub fn blocking_calls(
         }
     }
     calls_that_may_wait(run, streams, found);
+    synchronous_launches(run, streams, found);
+}
+
+/// Kernels that ended within the calls that launched them, on devices where that is the rule.
+fn synchronous_launches(run: &Lanes, streams: &Streams, found: &mut Found) {
+    /// Of the time of kernels with a launch, this much ran within it.
+    const MIN_WITHIN: f64 = 0.9;
+    /// Of the time of these calls, kernels take this much.
+    const MIN_OF_CALLS: f64 = 0.5;
+    #[derive(Default)]
+    struct Sums {
+        launched_ns: i64,
+        within_ns: i64,
+        calls_ns: i64,
+        pairs: Vec<(u64, u64)>,
+    }
+    let mut devices: BTreeMap<i64, Sums> = BTreeMap::new();
+    for (work, call) in &streams.launches {
+        let (LaneKey::Stream(device, _), kernel, call) = (
+            run.lanes[work.lane as usize].key,
+            span(run, *work),
+            span(run, *call),
+        ) else {
+            continue;
+        };
+        if run.labels.get(kernel.label).class != Class::Kernel {
+            continue;
+        }
+        let sums = devices.entry(device).or_default();
+        sums.launched_ns = sums.launched_ns.saturating_add(kernel.dur_ns());
+        if call.start_ns <= kernel.start_ns && kernel.end_ns <= call.end_ns {
+            sums.within_ns = sums.within_ns.saturating_add(kernel.dur_ns());
+            sums.calls_ns = sums.calls_ns.saturating_add(call.dur_ns());
+            sums.pairs.push((kernel.id, call.id));
+        }
+    }
+    for mut sums in devices.into_values() {
+        let within_ns = sums.within_ns as f64;
+        if sums.pairs.len() as u64 >= MIN_FEW
+            && within_ns >= MIN_WITHIN * sums.launched_ns as f64
+            && within_ns >= MIN_OF_CALLS * sums.calls_ns as f64
+        {
+            sums.pairs.sort_unstable();
+            for (kernel, call) in sums.pairs {
+                found.infer(kernel, call, DependencyKind::Blocks, Rule::BlockingCall);
+            }
+        }
+    }
 }
 
 enum Queued {

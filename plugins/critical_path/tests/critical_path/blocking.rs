@@ -243,3 +243,40 @@ fn the_skew_of_a_clock_is_corrected_and_said() {
         path(&out)
     );
 }
+
+/// ```text
+/// thread 0  ├─ submit ──────┤├─ submit ──────┤├─ submit ──────┤
+/// stream 7      ├── k ──┤        ├── k ──┤        ├── k ──┤
+/// ```
+#[test]
+fn launches_that_last_until_their_work_has_ended_leave_the_path_to_it() {
+    let run = |kernel_ns: i64| {
+        let starts = [0_i64, 100, 200];
+        let call = |(id, from): (u64, i64)| interval(id, "", "submit", from, from + 100);
+        let kernel = |(id, from): (u64, i64)| {
+            interval(id, "", "k", from + 20, from + 20 + kernel_ns).stream(0, 7)
+        };
+        Linked {
+            fixture: RunFixture {
+                wall_ns: Some(300),
+                calls: (1..).zip(starts).map(call).collect(),
+                kernels: (11..).zip(starts).map(kernel).collect(),
+                ..RunFixture::default()
+            },
+            launches: vec![(1, 11), (2, 12), (3, 13)],
+            ..Linked::default()
+        }
+        .analyse()
+    };
+    assert_eq!(
+        path(&run(70))[..4],
+        [
+            "work submit 0-20",
+            "work k 20-90",
+            "work submit 90-100",
+            "work submit 100-120",
+        ]
+    );
+    // Short work in a long call is by chance within it.
+    assert_eq!(path(&run(5))[0], "work submit 0-100");
+}

@@ -396,3 +396,25 @@ proptest! {
         prop_assert_eq!(coverage("linked_share"), share);
     }
 }
+
+#[test]
+fn kernels_that_round_to_tf32_have_its_roof() {
+    let precision = |name: &'static str| {
+        let made = Made {
+            signatures: vec![MM],
+            calls: vec![call("aten::mm", 0, 100, Some(0))],
+            kernels: vec![Kernel {
+                name,
+                ..kernel(0, 1_000, 30)
+            }],
+            ..Made::default()
+        };
+        let output = made.output();
+        let table = output.table("by_shape");
+        let texts = table.text("precision").expect("a column");
+        texts.get(0).map(str::to_owned)
+    };
+    let tf32 = precision("cutlass_80_tensorop_s1688gemm_128x128_16x5_nt_align4");
+    assert_eq!(tf32.as_deref(), Some("tf32"));
+    assert_eq!(precision("ampere_sgemm_128x64_nn").as_deref(), Some("f32"));
+}

@@ -638,3 +638,68 @@ fn iterations_of_ascends_step_trace_are_steps() {
         ["iteration Iteration 1 40000", "iteration Iteration 2 40000"]
     );
 }
+
+/// MTIA's queues: calls of the runtime are listed under the device that they are for.
+#[test]
+fn calls_listed_under_a_device_are_calls_and_the_device_has_its_makers_name() {
+    let run = import(trace(&[
+        process("17", "MTIA 17"),
+        thread("17", "1", "Stream 101"),
+        thread("17", "2", "Stream 101 Submission Queue"),
+        slice(
+            "mtia_ccp_events",
+            "merge",
+            ("17", "1"),
+            (10, 30),
+            r#""stream": 101"#,
+        ),
+        slice(
+            "mtia_ccp_events",
+            "merge",
+            ("17", "1"),
+            (50, 30),
+            r#""stream": 101"#,
+        ),
+        slice("mtia_runtime", "synchronize", ("17", "2"), (0, 40), ""),
+        slice("mtia_runtime", "synchronize", ("17", "2"), (45, 40), ""),
+        slice("cpu_op", "aten::add", ("2", "5"), (0, 10), ""),
+    ]))
+    .unwrap();
+    assert_eq!(run.rows("kernels", "name device"), ["merge 17", "merge 17"]);
+    assert_eq!(run.rows("calls", "name"), ["synchronize", "synchronize"]);
+    assert!(run.rows("diagnostics", "code").is_empty());
+    assert_eq!(run.rows("devices", "device name"), ["gpu:17 MTIA"]);
+}
+
+/// AMD numbers the memory of its only device from 0, and its work from another number.
+#[test]
+fn memory_of_the_only_device_has_the_number_of_its_work() {
+    let memory = r#"{"ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 5, "tid": 5, "ts": 12,
+        "args": {"Device Type": 1, "Device Id": 0, "Bytes": 512, "Addr": 4096, "Total Allocated": 512, "Total Reserved": 1024}}"#;
+    let events = [
+        slice("cpu_op", "aten::add", ("5", "5"), (10, 20), ""),
+        slice(
+            "kernel",
+            "add",
+            ("2", "0"),
+            (20, 5),
+            r#""device": 2, "stream": 0"#,
+        ),
+        memory.to_owned(),
+    ];
+    let run = import(format!(
+        r#"{{"schemaVersion": 1, "deviceProperties": [{{"id": 0, "name": "AMD Instinct MI300X"}}], "traceEvents": [{}]}}"#,
+        events.join(",")
+    ))
+    .unwrap();
+    assert_eq!(run.rows("kernels", "device"), ["2"]);
+    assert_eq!(run.rows("allocations", "device bytes"), ["2 512"]);
+    assert_eq!(
+        run.rows("counters", "name value"),
+        ["gpu2 allocated 512", "gpu2 reserved 1024"]
+    );
+    assert_eq!(
+        run.rows("devices", "device name"),
+        ["gpu:2 AMD Instinct MI300X"]
+    );
+}
