@@ -38,7 +38,7 @@ pub struct Database {
     /// Tables whose text lists are cheap.
     numbered: Arc<BTreeMap<String, Arc<Numbered>>>,
     /// Analyzed queries, valid as long as the tables that they name stay the same.
-    pub(super) known: Arc<Mutex<BTreeMap<String, Known>>>,
+    pub(super) known: Arc<Mutex<BTreeMap<Arc<str>, Known>>>,
     plans: Plans,
 }
 
@@ -85,22 +85,22 @@ impl Published {
 /// Columns of queries that the engine runs, or why it cannot, valid as long as the tables that they name have the same
 /// columns. Many plugins ask the same of tables that few runs have, and all of them ask the same of each rank.
 #[derive(Clone, Default)]
-pub struct Plans(Arc<Mutex<BTreeMap<String, Columns>>>);
+pub struct Plans(Arc<Mutex<BTreeMap<Arc<str>, Arc<Columns>>>>);
 
 type Columns = Result<Arc<[Field]>, QueryError>;
 
 impl Plans {
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<String, Columns>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Columns>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of(&self, sql: &str) -> Option<Columns> {
-        self.kept().get(sql).cloned()
+        self.kept().get(sql).map(|columns| Columns::clone(columns))
     }
 
     fn keep(&self, sql: &str, columns: &Columns) {
         if !matches!(columns, Err(QueryError::Failed(_))) {
-            self.kept().insert(sql.to_owned(), columns.clone());
+            self.kept().insert(sql.into(), Arc::new(columns.clone()));
         }
     }
 
@@ -311,7 +311,7 @@ impl Database {
     }
 
     pub(super) fn gives_no_rows(&self, sql: &str) -> bool {
-        empty_join::gives_no_rows(&self.quoted(sql), self)
+        empty_join::gives_no_rows(sql, self)
     }
 
     pub(super) fn quoted(&self, sql: &str) -> String {
@@ -333,10 +333,9 @@ impl Database {
         let form = (|| {
             rewrite::check(sql).ok()?;
             let numbers = self.numbers.as_ref()?;
-            let sql = self.quoted(sql);
-            direct::query(&sql, &|name| self.stored.get(name).cloned(), numbers).map(Arc::new)
+            direct::query(sql, &|name| self.stored.get(name).cloned(), numbers).map(Arc::new)
         })();
-        self.known().entry(sql.to_owned()).or_default().form = Some(form.clone());
+        self.known().entry(sql.into()).or_default().form = Some(form.clone());
         form
     }
 
@@ -422,7 +421,7 @@ impl Database {
     fn plan_from_columns(&self, sql: &str, min_rows: u64) -> Result<LazyFrame, QueryError> {
         let mut frames = BTreeMap::new();
         let named = self.named_columns(sql, min_rows);
-        if !named.is_empty() && empty_join::is_empty(&self.quoted(sql), self) {
+        if !named.is_empty() && empty_join::is_empty(sql, self) {
             return self.plan_over(sql, &self.without_rows(&named), false);
         }
         for (name, table, named) in named {

@@ -94,11 +94,11 @@ impl Database {
             named.collect()
         });
         let reads: Reads = reads.into();
-        self.known().entry(sql.to_owned()).or_default().reads = Some(Arc::clone(&reads));
+        self.known().entry(sql.into()).or_default().reads = Some(Arc::clone(&reads));
         reads
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -17,6 +17,7 @@ use super::{Condition, Direct, Item, Order, Output};
 use crate::columns::{Kind, StoredTable};
 use crate::query::database::MIN_ROWS;
 use crate::query::plan::parse;
+use crate::query::tokens::dotted;
 
 pub(crate) type Find<'a> = &'a dyn Fn(&str) -> Option<Arc<StoredTable>>;
 
@@ -64,11 +65,7 @@ impl Parts {
         let (source, from, alias) = match &from.relation {
             _ if !from.joins.is_empty() => (from.to_string(), join(from)?, &None),
             TableFactor::Table { name, alias, .. } => {
-                let [part] = name.0.as_slice() else {
-                    return None;
-                };
-                let table = part.as_ident()?.value.clone();
-                (name.to_string(), From::Table(table), alias)
+                (name.to_string(), From::Table(dotted(name)?), alias)
             }
             TableFactor::Derived {
                 subquery, alias, ..
@@ -169,21 +166,25 @@ fn join(from: &TableWithJoins) -> Option<From> {
             name,
             alias: Some(alias),
             ..
-        } => match name.0.as_slice() {
-            [part] => Some((part.as_ident()?.value.clone(), alias.name.value.clone())),
-            _ => None,
-        },
+        } => {
+            // Whatever else it may say would be shown as well.
+            let is_plain = table.to_string() == format!("{name} AS {}", alias.name);
+            is_plain.then_some((dotted(name)?, alias.name.value.clone()))
+        }
         _ => None,
     };
     let ((first, a), (second, b)) = (called(&from.relation)?, called(&join.relation)?);
     let (JoinOperator::Join(on) | JoinOperator::Inner(on)) = &join.join_operator else {
         return None;
     };
-    let JoinConstraint::On(Expr::BinaryOp {
+    let JoinConstraint::On(on) = on else {
+        return None;
+    };
+    let Expr::BinaryOp {
         left,
         op: BinaryOperator::Eq,
         right,
-    }) = on
+    } = on
     else {
         return None;
     };
@@ -201,17 +202,9 @@ fn join(from: &TableWithJoins) -> Option<From> {
         (right, left)
     };
     let shown = from.to_string();
-    let plain = ["JOIN", "INNER JOIN"].into_iter().any(|word| {
-        let tables = format!("{first} AS {a} {word} {second} AS {b} ON ");
-        let rest = shown.strip_prefix(&tables);
-        rest.is_some_and(|rest| {
-            let (x, y) = (
-                format!("{}.{}", key.0, key.1),
-                format!("{}.{}", other.0, other.1),
-            );
-            rest == format!("{x} = {y}") || rest == format!("{y} = {x}")
-        })
-    });
+    let plain = ["JOIN", "INNER JOIN"]
+        .into_iter()
+        .any(|word| shown == format!("{} {word} {} ON {on}", from.relation, join.relation));
     let is_of_both = a != b && key.0 == a && other.0 == b;
     (plain && is_of_both).then(|| From::Join(Box::new([(first, a, key.1), (second, b, other.1)])))
 }

@@ -34,8 +34,8 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::{Parser, ParserOptions};
 
 use self::scope::{Field, Relation};
-use super::QueryError;
 use super::error::first_line;
+use super::{QueryError, tokens};
 
 type Answer<T> = Result<T, QueryError>;
 
@@ -96,8 +96,11 @@ fn parse_anew(sql: &str) -> Answer<Statement> {
         ..ParserOptions::default()
     };
     let parser = Parser::new(&GenericDialect).with_options(options);
-    let parsed = parser.try_with_sql(sql);
-    let parsed = parsed.and_then(|mut parser| parser.parse_statements());
+    let parser = match tokens::for_parser(sql) {
+        Some(tokens) => Ok(parser.with_tokens_with_locations(tokens)),
+        None => parser.try_with_sql(sql),
+    };
+    let parsed = parser.and_then(|mut parser| parser.parse_statements());
     let mut statements = parsed.map_err(|error| {
         let error = error.to_string();
         let error = error.strip_prefix("sql parser error: ").unwrap_or(&error);
