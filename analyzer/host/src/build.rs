@@ -1,8 +1,10 @@
 //! Makes a report: plan, run each plugin, gather what it gave.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::thread;
 
+use serde_json::{Map, Value};
 use trueno_engine::cores;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
@@ -11,8 +13,8 @@ use trueno_model::{Header, HeaderWindow, Level, Problem, Report, Window};
 use crate::by_rank::{self, Made};
 use crate::coverage::coverage_of;
 use crate::name_tables::NameTables;
-use crate::plan::{Step, UnknownPlugin, plan};
-use crate::plugin::{Entry, Stage, Status};
+use crate::plan::{PluginSelection, Step, UnknownPlugin, plan};
+use crate::plugin::{Entry, Registry, Stage, Status};
 use crate::request::{REFERENCE, Request};
 use crate::rows::{Rows, of_rank};
 use crate::sections::Sections;
@@ -42,7 +44,14 @@ pub enum BuildError {
 /// See [`BuildError`].
 pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let plugins = &request.registry.plugins;
-    let steps = steps(request)?;
+    let (registry, options, selection) = (request.registry, request.options, request.selection);
+    let (steps, prepared) = thread::scope(|scope| {
+        let steps = scope.spawn(|| steps(registry, options, selection));
+        let prepared = PreparedRun::new(request);
+        let steps = steps.join().unwrap_or_else(|panic| resume_unwind(panic));
+        (steps, prepared)
+    });
+    let steps = steps?;
     let PreparedRun {
         mut database,
         baseline,
@@ -50,7 +59,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
         names,
         window,
         mut problems,
-    } = PreparedRun::new(request)?;
+    } = prepared?;
     let wall_ns = request.run.facts().wall_ns;
     let mut sections = Sections::new(request, &steps);
     let databases = Databases {
@@ -104,7 +113,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 /// # Errors
 /// See [`BuildError`].
 pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, BuildError> {
-    let steps = steps(request)?;
+    let steps = steps(request.registry, request.options, request.selection)?;
     let mut prepared = PreparedRun::new(request)?;
     let known = prepared.rows.ranks();
     if let Some(rank) = only.iter().find(|rank| !known.contains(rank)) {
@@ -135,10 +144,14 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
     ))
 }
 
-fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
-    let plugins = &request.registry.plugins;
-    let unknown = |id: &&String| request.registry.get(id).is_none();
-    if let Some(name) = request.options.keys().find(unknown) {
+fn steps(
+    registry: &Registry,
+    options: &BTreeMap<String, Map<String, Value>>,
+    selection: &PluginSelection,
+) -> Result<Vec<Step>, UnknownPlugin> {
+    let plugins = &registry.plugins;
+    let unknown = |id: &&String| registry.get(id).is_none();
+    if let Some(name) = options.keys().find(unknown) {
         let known = plugins.iter().map(|plugin| plugin.descriptor.id.clone());
         return Err(UnknownPlugin {
             flag: "--set",
@@ -147,7 +160,7 @@ fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
         });
     }
     let descriptors: Vec<_> = plugins.iter().map(|plugin| &plugin.descriptor).collect();
-    plan(&descriptors, request.selection)
+    plan(&descriptors, selection)
 }
 
 struct PreparedRun<'a> {
