@@ -14,7 +14,7 @@ use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
-use super::direct::{self, Direct};
+use super::direct::{self, Direct, MIN_ROWS};
 use super::error::first_line;
 use super::planned::{Planned, fields_of};
 use super::{QueryError, empty_join, plan, rewrite, tokens};
@@ -625,10 +625,6 @@ fn collect_by_best_way(database: &Database, sql: &str) -> Result<DataFrame, Quer
         false => by_streams(),
     })
 }
-
-/// Smaller tables, and those with columns that cannot be read without the engine, are left to the engine when
-/// streaming.
-pub(super) const MIN_ROWS: u64 = 1 << 16;
 
 /// As [`collect`], using columns in memory where possible.
 ///

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::column_source::Named;
-use super::database::{Known, MIN_ROWS, Reads};
+use super::database::{Known, Reads};
+use super::direct::MIN_ROWS;
 use super::{Database, dictionary_lookup, tokens};
 use crate::catalog::ID_SUFFIX;
 use crate::columns::{Claim, StoredTable};

@@ -13,9 +13,8 @@ use sqlparser::ast::{
 use super::groups::{Aggregate, Function, Grouping};
 use super::join::{Side, joined};
 use super::scope::{Scope, plain_call};
-use super::{Condition, Direct, Item, Order, Output};
+use super::{Condition, Direct, Item, MIN_ROWS, Order, Output};
 use crate::columns::{Kind, StoredTable};
-use crate::query::database::MIN_ROWS;
 use crate::query::plan::parse;
 use crate::query::tokens::dotted;
 
