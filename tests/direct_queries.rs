@@ -5,7 +5,7 @@ use std::path::Path;
 use polars::prelude::DataFrame;
 use trueno_engine::closed_types::to_closed_types;
 use trueno_engine::query::output::csv;
-use trueno_engine::query::{Database, Planned, QueryError, collect, collect_from_columns};
+use trueno_engine::query::{Database, QueryError, collect, collect_from_columns};
 use trueno_engine::run::Run;
 
 use crate::harness::{Dir, standard_plugins};
@@ -42,7 +42,10 @@ fn rows(frame: Result<DataFrame, QueryError>) -> Option<Vec<String>> {
 }
 
 fn by_plan(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    let rows = database.planned(sql).and_then(Planned::rows)?;
+    let planned = database.planned(sql)?;
+    let columns = planned.columns()?;
+    let rows = planned.rows()?;
+    assert_eq!(rows.fields(), columns, "{sql}");
     Ok(rows.into_frame().unwrap())
 }
 
@@ -72,4 +75,19 @@ fn every_way_to_answer_gives_the_same_rows() {
         }
     }
     assert!(answered > 150, "{answered}");
+}
+
+/// Starting the engine takes longer than the analyses of a small run.
+#[test]
+fn a_report_of_a_small_run_needs_no_engine() {
+    let dir = Dir::new();
+    let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+    let done = dir.report(&run, &[]).env("TRUENO_LOG", "trace").exits(0);
+    let log: Vec<&str> = done.stderr.lines().collect();
+    assert!(
+        log.iter()
+            .any(|line| line.contains("planned by the engine"))
+    );
+    let queries = log.iter().filter(|line| line.contains("run by the engine"));
+    assert_eq!(queries.collect::<Vec<_>>(), [] as [&&str; 0]);
 }

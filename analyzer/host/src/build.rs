@@ -1,8 +1,10 @@
 //! Makes a report: plan, run each plugin, gather what it gave.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::resume_unwind;
 use std::thread;
 
+use serde_json::{Map, Value};
 use trueno_engine::cores;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
@@ -12,7 +14,7 @@ use crate::by_rank::{self, Made};
 use crate::coverage::coverage_of;
 use crate::name_tables::NameTables;
 use crate::plan::{PluginSelection, Step, UnknownPlugin, plan};
-use crate::plugin::{Entry, Stage, Status};
+use crate::plugin::{Entry, Registry, Stage, Status};
 use crate::request::{REFERENCE, Request};
 use crate::rows::{Rows, of_rank};
 use crate::sections::{OfWindow, Sections};
@@ -42,12 +44,19 @@ pub enum BuildError {
 /// See [`BuildError`].
 pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let plugins = &request.registry.plugins;
-    let steps = steps(request)?;
+    let (registry, options, selection) = (request.registry, request.options, request.selection);
+    let (steps, prepared) = thread::scope(|scope| {
+        let steps = scope.spawn(|| steps(registry, options, selection));
+        let prepared = PreparedRun::new(request);
+        let steps = steps.join().unwrap_or_else(|panic| resume_unwind(panic));
+        (steps, prepared)
+    });
+    let steps = steps?;
     let PreparedRun {
         mut tables,
         rows,
         mut problems,
-    } = PreparedRun::new(request)?;
+    } = prepared?;
     let wall_ns = request.run.facts().wall_ns;
     let mut sections = Sections::new(request, &steps);
     let coverage = thread::scope(|scope| {
@@ -76,7 +85,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 
 /// Runs the plugins over the window of the request, which must have one. Problems of the run itself are left out.
 fn of_window(request: &Request<'_>) -> Result<OfWindow, BuildError> {
-    let steps = steps(request)?;
+    let steps = steps(request.registry, request.options, request.selection)?;
     let PreparedRun {
         mut tables, rows, ..
     } = PreparedRun::new(request)?;
@@ -97,7 +106,7 @@ fn of_window(request: &Request<'_>) -> Result<OfWindow, BuildError> {
 /// # Errors
 /// See [`BuildError`].
 pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, BuildError> {
-    let steps = steps(request)?;
+    let steps = steps(request.registry, request.options, request.selection)?;
     let PreparedRun {
         mut tables, rows, ..
     } = PreparedRun::new(request)?;
@@ -112,10 +121,14 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
     Ok(tables.rank_by_rank(request, &steps, known, Some(only), &mut sections))
 }
 
-fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
-    let plugins = &request.registry.plugins;
-    let unknown = |id: &&String| request.registry.get(id).is_none();
-    if let Some(name) = request.options.keys().find(unknown) {
+fn steps(
+    registry: &Registry,
+    options: &BTreeMap<String, Map<String, Value>>,
+    selection: &PluginSelection,
+) -> Result<Vec<Step>, UnknownPlugin> {
+    let plugins = &registry.plugins;
+    let unknown = |id: &&String| registry.get(id).is_none();
+    if let Some(name) = options.keys().find(unknown) {
         let known = plugins.iter().map(|plugin| plugin.descriptor.id.clone());
         return Err(UnknownPlugin {
             flag: "--set",
@@ -124,7 +137,7 @@ fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
         });
     }
     let descriptors: Vec<_> = plugins.iter().map(|plugin| &plugin.descriptor).collect();
-    plan(&descriptors, request.selection)
+    plan(&descriptors, selection)
 }
 
 struct PreparedRun<'a> {

@@ -9,7 +9,8 @@
 //! very large, nothing runs beside the plugin with the largest, and a column is kept for the plugins that run only: of a
 //! hundred million rows that saves a gigabyte.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc;
 use std::thread;
 
@@ -107,6 +108,9 @@ pub(crate) fn run_all(
 struct Queue<'a> {
     steps: &'a [Step],
     places: BTreeMap<&'a str, usize>,
+    /// How many others wait for a step, and for those that wait for it. 0 where inputs are large: in the order of the
+    /// plan, columns are needed for a shorter time.
+    waiting: Vec<usize>,
     states: Vec<State>,
     sizes: Vec<Option<u64>>,
     most_bytes: u64,
@@ -128,6 +132,7 @@ impl<'a> Queue<'a> {
             .iter()
             .enumerate()
             .map(|(at, step)| (step.id.as_str(), at));
+        let places: BTreeMap<&str, usize> = places.collect();
         let largest_bytes = sizes.iter().flatten().copied().max().unwrap_or(0);
         let is_very_large = largest_bytes > VERY_LARGE_BYTES;
         let beside_bytes = if is_very_large {
@@ -137,7 +142,12 @@ impl<'a> Queue<'a> {
         };
         Self {
             steps,
-            places: places.collect(),
+            waiting: if largest_bytes == 0 {
+                waiting(steps, &places)
+            } else {
+                vec![0; steps.len()]
+            },
+            places,
             states: vec![State::Waits; steps.len()],
             most_bytes: largest_bytes.saturating_add(beside_bytes),
             is_very_large,
@@ -146,10 +156,11 @@ impl<'a> Queue<'a> {
         }
     }
 
-    /// Starts and returns the first step that may begin, in the order of the plan.
+    /// Starts and returns a step that may begin: one for which most others wait, the first of the plan among equals.
     fn next(&mut self) -> Option<usize> {
         let all = 0..self.steps.len();
-        let ready = all.clone().find(|&step| self.may_begin(step));
+        let ready = all.clone().filter(|&step| self.may_begin(step));
+        let ready = ready.min_by_key(|&step| Reverse(self.waiting[step]));
         // Whatever the plan says, a step runs once nothing else does.
         let any = || {
             if self.is_running() {
@@ -194,6 +205,19 @@ impl<'a> Queue<'a> {
     fn is_running(&self) -> bool {
         self.states.contains(&State::Runs)
     }
+}
+
+fn waiting(steps: &[Step], places: &BTreeMap<&str, usize>) -> Vec<usize> {
+    let mut behind = vec![BTreeSet::new(); steps.len()];
+    for (at, step) in steps.iter().enumerate().rev() {
+        for need in &step.needs {
+            if let Some(&place) = places.get(need.plugin.as_str()) {
+                let all: BTreeSet<usize> = behind[at].iter().copied().chain([at]).collect();
+                behind[place].extend(all);
+            }
+        }
+    }
+    behind.iter().map(BTreeSet::len).collect()
 }
 
 /// `None` if the size is unknown before the input is read.
@@ -273,6 +297,22 @@ mod tests {
         assert_eq!(begun(&mut queue), ["answer"]);
         end(&mut queue, "answer");
         assert!(!queue.is_running());
+    }
+
+    #[test]
+    fn what_most_others_wait_for_begins_first() {
+        let steps = [
+            step("alone", &[]),
+            step("memory", &[]),
+            step("lanes", &[]),
+            step("path", &["lanes"]),
+            step("answer", &["memory", "path"]),
+        ];
+        let mut queue = Queue::new(&steps, vec![Some(0); 5], 1);
+        for id in ["lanes", "memory", "path", "alone", "answer"] {
+            assert_eq!(begun(&mut queue), [id]);
+            end(&mut queue, id);
+        }
     }
 
     #[test]

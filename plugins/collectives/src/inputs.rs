@@ -6,11 +6,7 @@ use trueno_analysis::collectives::Recorded;
 use trueno_analysis::{lanes, steps};
 use trueno_plugin::{Input, Result, Run};
 
-const STATED: Input = Input::sql(
-    "stated",
-    "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives",
-)
-.optional();
+const STATED: Input = Input::sql("stated", "SELECT COUNT(*) AS n FROM collectives").optional();
 /// Dumps of PyTorch's Flight Recorder, as the importer writes them: entries, and process groups.
 pub const FLIGHT: Input = Input::sql(
     "flight",

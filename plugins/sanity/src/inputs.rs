@@ -68,11 +68,12 @@ pub const INPUTS: [Input; 20] = [
         "graph_kernels",
         "SELECT COUNT(*) AS kernels, COUNT(brick) AS with_brick FROM kernels WHERE graph_node IS NOT NULL",
     ),
+    // In groups, because without calls there are none, and nothing is joined.
     Input::sql(
         "graph_launches",
         "SELECT COUNT(*) AS launches, COUNT(w.correlation) AS with_work FROM calls AS c LEFT JOIN \
          (SELECT correlation FROM kernels WHERE correlation IS NOT NULL GROUP BY correlation) AS w \
-         ON c.correlation = w.correlation WHERE c.name LIKE '%GraphLaunch%'",
+         ON c.correlation = w.correlation WHERE c.name LIKE '%GraphLaunch%' GROUP BY c.name",
     ),
     Input::sql(
         "clock_pairs",

@@ -165,7 +165,8 @@ impl Peak {
             owners.text("name")?,
         );
         let share = owners.f64("peak_share")?;
-        let owner = (0..owners.rows())
+        // The largest comes first.
+        let owner = (0..owners.rows().min(1))
             .filter(|row| of.get(*row) == Some(place))
             .find_map(|row| {
                 // Memory that no brick and no tag owns has no holder to name.
@@ -505,12 +506,12 @@ fn evidence(bricks: &Table) -> Result<BTreeMap<String, Evidence>> {
     Ok(out)
 }
 
+/// The number of readings, and of names.
 fn counters(table: &Table) -> Result<(u64, u64)> {
-    let first = |column| -> Result<u64> {
-        let count = table.i64(column)?.iter().flatten().next().unwrap_or(0);
-        Ok(count.max(0).cast_unsigned())
-    };
-    Ok((first("readings")?, first("names")?))
+    let (names, readings) = (table.text("name")?, table.i64("readings")?);
+    let readings: i64 = readings.iter().flatten().sum();
+    let names = names.iter().flatten().count() as u64;
+    Ok((readings.max(0).cast_unsigned(), names))
 }
 
 fn named_sums(table: &Table) -> Result<Vec<(String, i64)>> {

@@ -116,11 +116,11 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 38] {
         may("memory", "SELECT place, peak_bytes FROM memory.places"),
         may(
             "memory_owners",
-            "SELECT place, tag, name, peak_share FROM memory.peak_owners ORDER BY bytes DESC, place, tag, name LIMIT 1",
+            "SELECT place, tag, name, peak_share FROM memory.peak_owners ORDER BY bytes DESC, place, tag, name",
         ),
         may(
             "counters",
-            "SELECT CAST(COUNT(*) AS BIGINT) AS readings, CAST(COUNT(DISTINCT name) AS BIGINT) AS names FROM counters",
+            "SELECT name, COUNT(*) AS readings FROM counters GROUP BY name",
         ),
         // Times by name of files without events.
         may(

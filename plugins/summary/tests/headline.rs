@@ -213,8 +213,8 @@ fn memory_or_counters_alone_are_told() {
         "peak memory 2.0 GB on gpu0, 87 % of it allocated before the recording began · only memory was recorded, no work"
     );
     let counters = Table::build("counters")
-        .i64("readings", [1_200])
-        .i64("names", [3]);
+        .text("name", ["cycles", "instructions", "misses"])
+        .i64("readings", [600, 500, 100]);
     assert_eq!(
         sentence(&summary([wall(MS, 7), counters])),
         "only counters were recorded: 1,200 readings of 3 counters"

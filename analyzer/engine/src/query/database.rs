@@ -2,16 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
-use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsResult};
+use polars::prelude::{
+    CategoricalMapping, DataFrame, DslPlan, Engine, IntoLazy, LazyFrame, PolarsResult, Schema,
+    SchemaRef,
+};
 use polars_arrow::datatypes::Field;
 use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
-use super::direct::{self, Direct};
+use super::direct::{self, Direct, MIN_ROWS};
 use super::error::first_line;
 use super::planned::{Planned, fields_of};
 use super::{QueryError, empty_join, plan, rewrite, tokens};
@@ -25,7 +28,7 @@ pub(crate) type Scan = Arc<dyn Fn() -> PolarsResult<LazyFrame> + Send + Sync>;
 
 #[derive(Clone, Default)]
 pub struct Database {
-    pub(super) tables: Arc<BTreeMap<String, LazyFrame>>,
+    pub(super) tables: Arc<BTreeMap<String, Arc<Published>>>,
     /// Scans of tables that `tables` has without rows. Planning the files of hundreds of ranks takes longer than most
     /// queries, which need none of them.
     scans: Arc<BTreeMap<String, Scan>>,
@@ -35,29 +38,69 @@ pub struct Database {
     /// Tables whose text lists are cheap.
     numbered: Arc<BTreeMap<String, Arc<Numbered>>>,
     /// Analyzed queries, valid as long as the tables that they name stay the same.
-    pub(super) known: Arc<Mutex<BTreeMap<String, Known>>>,
+    pub(super) known: Arc<Mutex<BTreeMap<Arc<str>, Known>>>,
     plans: Plans,
+}
+
+/// A table as it was published, and its columns.
+pub(super) struct Published {
+    /// `None` for a table without rows.
+    frame: Option<LazyFrame>,
+    schema: OnceLock<SchemaRef>,
+}
+
+impl Published {
+    fn new(frame: LazyFrame) -> Self {
+        Self {
+            frame: Some(frame),
+            schema: OnceLock::new(),
+        }
+    }
+
+    fn without_rows(schema: SchemaRef) -> Self {
+        Self {
+            frame: None,
+            schema: schema.into(),
+        }
+    }
+
+    fn schema(&self) -> PolarsResult<SchemaRef> {
+        if let Some(schema) = self.schema.get() {
+            return Ok(Arc::clone(schema));
+        }
+        let schema = self.frame.clone().unwrap_or_default().collect_schema()?;
+        Ok(Arc::clone(self.schema.get_or_init(|| schema)))
+    }
+
+    fn table(&self) -> PolarsResult<plan::Table> {
+        let schema = self.schema()?;
+        let frame = match &self.frame {
+            Some(frame) => frame.clone(),
+            None => frame_without_rows(&schema).lazy(),
+        };
+        Ok(plan::Table { frame, schema })
+    }
 }
 
 /// Columns of queries that the engine runs, or why it cannot, valid as long as the tables that they name have the same
 /// columns. Many plugins ask the same of tables that few runs have, and all of them ask the same of each rank.
 #[derive(Clone, Default)]
-pub struct Plans(Arc<Mutex<BTreeMap<String, Columns>>>);
+pub struct Plans(Arc<Mutex<BTreeMap<Arc<str>, Arc<Columns>>>>);
 
 type Columns = Result<Arc<[Field]>, QueryError>;
 
 impl Plans {
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<String, Columns>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Arc<Columns>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of(&self, sql: &str) -> Option<Columns> {
-        self.kept().get(sql).cloned()
+        self.kept().get(sql).map(|columns| Columns::clone(columns))
     }
 
     fn keep(&self, sql: &str, columns: &Columns) {
         if !matches!(columns, Err(QueryError::Failed(_))) {
-            self.kept().insert(sql.to_owned(), columns.clone());
+            self.kept().insert(sql.into(), Arc::new(columns.clone()));
         }
     }
 
@@ -85,7 +128,7 @@ impl Database {
     pub fn register(&mut self, name: &str, table: DataFrame) {
         let numbers = self.numbers.as_ref();
         let stored = numbers.map(|numbers| columns::of_frame(&table, numbers));
-        self.publish(name, table.lazy());
+        self.publish(name, Arc::new(Published::new(table.lazy())));
         if let Some(stored) = stored {
             self.register_columns(name, stored);
         }
@@ -93,11 +136,15 @@ impl Database {
     }
 
     pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
+        self.register_published(name, Arc::new(Published::new(table)));
+    }
+
+    fn register_published(&mut self, name: &str, table: Arc<Published>) {
         self.publish(name, table);
         self.renew_timeline(name);
     }
 
-    fn publish(&mut self, name: &str, table: LazyFrame) {
+    fn publish(&mut self, name: &str, table: Arc<Published>) {
         Arc::make_mut(&mut self.tables).insert(name.to_owned(), table);
         Arc::make_mut(&mut self.scans).remove(name);
         Arc::make_mut(&mut self.numbered).remove(name);
@@ -122,6 +169,21 @@ impl Database {
         texts: impl Iterator<Item = &'a str>,
     ) {
         self.register_lazy(name, table);
+        self.number(name, texts);
+    }
+
+    /// As [`Database::register_numbered`], for a table without rows.
+    pub(crate) fn register_without_rows<'a>(
+        &mut self,
+        name: &str,
+        columns: SchemaRef,
+        texts: impl Iterator<Item = &'a str>,
+    ) {
+        self.register_published(name, Arc::new(Published::without_rows(columns)));
+        self.number(name, texts);
+    }
+
+    fn number<'a>(&mut self, name: &str, texts: impl Iterator<Item = &'a str>) {
         let numbered = Numbered {
             columns: texts.map(str::to_owned).collect(),
             lists: Default::default(),
@@ -167,7 +229,7 @@ impl Database {
     pub fn register_all(&mut self, prefix: &str, other: &Database) {
         for (name, table) in other.tables.iter() {
             let as_name = format!("{prefix}{name}");
-            self.register_lazy(&as_name, table.clone());
+            self.register_published(&as_name, table.clone());
             if let Some(scan) = other.scans.get(name) {
                 Arc::make_mut(&mut self.scans).insert(as_name.clone(), scan.clone());
             }
@@ -184,7 +246,7 @@ impl Database {
         let Some(table) = other.tables.get(name) else {
             return;
         };
-        self.register_lazy(name, table.clone());
+        self.register_published(name, table.clone());
         if let Some(scan) = other.scans.get(name) {
             Arc::make_mut(&mut self.scans).insert(name.to_owned(), scan.clone());
         }
@@ -223,6 +285,9 @@ impl Database {
         let columns = known.unwrap_or_else(|| {
             tracing::trace!(sql, "planned by the engine");
             let columns = roomy(sql, || {
+                if let Some(schema) = self.columns_by_types(sql)? {
+                    return Ok(fields_of(&schema)?.into());
+                }
                 let schema = self.planned_columns(sql)?.collect_schema();
                 let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
                 Ok(fields_of(&schema)?.into())
@@ -233,13 +298,20 @@ impl Database {
         Ok(Planned::by_engine(sql, columns, self))
     }
 
+    /// The columns of a query as our planner types them. The engine would take ten times as long to find the same.
+    fn columns_by_types(&self, sql: &str) -> Result<Option<Schema>, QueryError> {
+        rewrite::check(sql).map_err(QueryError::Sql)?;
+        guard_panic(|| plan::columns(&Schemas(self), sql))
+            .unwrap_or_else(|panic| Err(QueryError::Sql(gave_up(&panic, sql))))
+    }
+
     /// Plans each query once for all databases that share `plans`. Their tables must have the same names and columns.
     pub fn share_plans(&mut self, plans: &Plans) {
         self.plans = plans.clone();
     }
 
     pub(super) fn gives_no_rows(&self, sql: &str) -> bool {
-        empty_join::gives_no_rows(&self.quoted(sql), self)
+        empty_join::gives_no_rows(sql, self)
     }
 
     pub(super) fn quoted(&self, sql: &str) -> String {
@@ -261,10 +333,9 @@ impl Database {
         let form = (|| {
             rewrite::check(sql).ok()?;
             let numbers = self.numbers.as_ref()?;
-            let sql = self.quoted(sql);
-            direct::query(&sql, &|name| self.stored.get(name).cloned(), numbers).map(Arc::new)
+            direct::query(sql, &|name| self.stored.get(name).cloned(), numbers).map(Arc::new)
         })();
-        self.known().entry(sql.to_owned()).or_default().form = Some(form.clone());
+        self.known().entry(sql.into()).or_default().form = Some(form.clone());
         form
     }
 
@@ -291,7 +362,10 @@ impl Database {
         let deferred = self.scans.keys().map(String::as_str);
         let deferred = deferred.filter(|name| is_named(&tokens, name));
         let names = computed.chain(deferred);
-        let without_rows = names.filter_map(|name| Some((name, self.tables.get(name)?.clone())));
+        let without_rows = names.filter_map(|name| {
+            let table = self.tables.get(name)?.table().ok()?;
+            Some((name, table.frame))
+        });
         self.plan_over(sql, &without_rows.collect(), false)
     }
 
@@ -347,7 +421,7 @@ impl Database {
     fn plan_from_columns(&self, sql: &str, min_rows: u64) -> Result<LazyFrame, QueryError> {
         let mut frames = BTreeMap::new();
         let named = self.named_columns(sql, min_rows);
-        if !named.is_empty() && empty_join::is_empty(&self.quoted(sql), self) {
+        if !named.is_empty() && empty_join::is_empty(sql, self) {
             return self.plan_over(sql, &self.without_rows(&named), false);
         }
         for (name, table, named) in named {
@@ -368,7 +442,7 @@ impl Database {
         named: &[(&'a str, &StoredTable, Named)],
     ) -> BTreeMap<&'a str, LazyFrame> {
         let of_table = |name: &'a str| {
-            let schema = guard_panic(|| self.tables.get(name)?.clone().collect_schema().ok());
+            let schema = guard_panic(|| self.tables.get(name)?.schema().ok());
             let schema = schema.ok().flatten()?;
             Some((name, frame_without_rows(&schema).lazy()))
         };
@@ -447,15 +521,14 @@ struct Sources<'a> {
 }
 
 impl plan::Tables for Sources<'_> {
-    fn frame(&self, name: &str) -> Option<LazyFrame> {
+    fn table(&self, name: &str) -> Option<PolarsResult<plan::Table>> {
         let made = self.instead.get(name).or(self.computed.get(name));
-        if let Some(made) = made {
-            return Some(made.clone());
-        }
-        match self.database.scans.get(name) {
-            Some(scan) => scan().ok(),
-            None => self.database.tables.get(name).cloned(),
-        }
+        let made = match (made, self.database.scans.get(name)) {
+            (Some(made), _) => made.clone(),
+            (None, Some(scan)) => scan().ok()?,
+            (None, None) => return Some(self.database.tables.get(name)?.table()),
+        };
+        Some(Published::new(made).table())
     }
 
     fn names(&self) -> Vec<&str> {
@@ -465,6 +538,25 @@ impl plan::Tables for Sources<'_> {
     fn is_empty(&self, name: &str) -> bool {
         let stored = self.database.stored.get(name);
         stored.is_some_and(|table| table.rows() == 0)
+    }
+}
+
+/// The columns of the tables of a database, without their rows.
+struct Schemas<'a>(&'a Database);
+
+impl plan::Tables for Schemas<'_> {
+    fn table(&self, name: &str) -> Option<PolarsResult<plan::Table>> {
+        let schema = self.0.tables.get(name)?.schema();
+        let frame = LazyFrame::default();
+        Some(schema.map(|schema| plan::Table { frame, schema }))
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.0.table_names().collect()
+    }
+
+    fn is_empty(&self, _: &str) -> bool {
+        false
     }
 }
 
@@ -534,10 +626,6 @@ fn collect_by_best_way(database: &Database, sql: &str) -> Result<DataFrame, Quer
     })
 }
 
-/// Smaller tables, and those with columns that cannot be read without the engine, are left to the engine when
-/// streaming.
-pub(super) const MIN_ROWS: u64 = 1 << 16;
-
 /// As [`collect`], using columns in memory where possible.
 ///
 /// # Errors
@@ -579,6 +667,7 @@ fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
 const UNEQUAL_STREAMS: &str = "zip node received non-equal length inputs";
 
 fn run_on(engine: Engine, frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
+    tracing::trace!(sql, ?engine, "run by the engine");
     let run = || count_without_wide_sums(frame)?.collect_with_engine(engine);
     match guard_panic(run) {
         Ok(Ok(result)) => Ok(result.unwrap_single()),
@@ -657,7 +746,8 @@ fn gave_up(panic: &str, sql: &str) -> String {
 /// which needs a feature that our build lacks. Such a plan is run without that optimization: it reads more columns
 /// but counts correctly.
 fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
-    let is_wide = frame.describe_plan()?.contains("UNION")
+    let mut plans = (&frame.logical_plan).into_iter();
+    let is_wide = plans.any(|plan| matches!(plan, DslPlan::Union { .. }))
         && frame
             .describe_optimized_plan()?
             .to_lowercase()

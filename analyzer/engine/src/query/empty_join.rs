@@ -12,7 +12,7 @@ use sqlparser::ast::{
 };
 
 use super::plan::parse;
-use super::tokens::{Kind, tokens};
+use super::tokens::{Kind, dotted, tokens};
 use crate::columns::StoredTable;
 
 pub(super) trait Tables {
@@ -174,10 +174,7 @@ pub(super) fn table_name(relation: &TableFactor) -> Option<(String, String)> {
     else {
         return None;
     };
-    let [part] = name.0.as_slice() else {
-        return None;
-    };
-    let table = part.as_ident()?.value.clone();
+    let table = dotted(name)?;
     let called = match alias {
         Some(alias) => alias.name.value.clone(),
         None => table.clone(),

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::column_source::Named;
-use super::database::{Known, MIN_ROWS, Reads};
+use super::database::{Known, Reads};
+use super::direct::MIN_ROWS;
 use super::{Database, dictionary_lookup, tokens};
 use crate::catalog::ID_SUFFIX;
 use crate::columns::{Claim, StoredTable};
@@ -94,11 +95,11 @@ impl Database {
             named.collect()
         });
         let reads: Reads = reads.into();
-        self.known().entry(sql.to_owned()).or_default().reads = Some(Arc::clone(&reads));
+        self.known().entry(sql.into()).or_default().reads = Some(Arc::clone(&reads));
         reads
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, BTreeMap<String, Known>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -4,12 +4,11 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use polars::prelude::{CategoricalMapping, DataFrame, DataType, Field, IntoLazy, Schema};
+use polars::prelude::{CategoricalMapping, DataType, Field, Schema};
 use trueno_format::schema;
 
 use super::{Claims, Database, QueryError};
 use crate::catalog::{ADDED, ID_SUFFIX};
-use crate::closed_types;
 use crate::columns::{Kind, Packed, ReadColumns, StoredTable};
 use crate::spans::{self, LANES, SPANS};
 
@@ -34,7 +33,7 @@ impl Database {
         ] {
             let texts = columns.iter().filter(|(_, kind)| *kind == Kind::Text);
             let texts = texts.map(|(name, _)| name.as_str());
-            self.register_numbered(name, frame_without_rows(&columns).lazy(), texts);
+            self.register_without_rows(name, Arc::new(schema_of(&columns)), texts);
             let reader = Reader {
                 timeline: Arc::clone(&base),
                 is_of_lanes: name == LANES,
@@ -53,7 +52,7 @@ impl Database {
     }
 }
 
-fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
+fn schema_of(columns: &[(String, Kind)]) -> Schema {
     let fields = columns.iter();
     let fields = fields.map(|(name, kind)| Field::new(name.as_str().into(), kind.data_type()));
     let texts = columns.iter().filter(|(_, kind)| *kind == Kind::Text);
@@ -61,8 +60,7 @@ fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
         let name = format!("{name}{ID_SUFFIX}");
         Field::new(name.as_str().into(), DataType::Int64)
     });
-    let schema: Schema = fields.chain(numbers).collect();
-    closed_types::frame_without_rows(&schema)
+    fields.chain(numbers).collect()
 }
 
 struct Timeline {

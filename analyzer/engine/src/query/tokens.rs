@@ -5,8 +5,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::rc::Rc;
 
+use sqlparser::ast::ObjectName;
 use sqlparser::dialect::GenericDialect;
-use sqlparser::tokenizer::{Location, Token as Parsed, Tokenizer};
+use sqlparser::tokenizer::{Location, Token as Parsed, TokenWithSpan, Tokenizer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -40,24 +41,60 @@ impl Token {
 ///
 /// Recent results are cached: a query is tokenized ten times before it runs.
 pub(super) fn tokens(sql: &str) -> Rc<[Token]> {
+    recent(sql, |tokenized| Rc::clone(&tokenized.tokens))
+}
+
+/// The tokens of the parser. They are handed out once, because few texts are parsed twice. `None` for a text that they
+/// do not cover.
+pub(super) fn for_parser(sql: &str) -> Option<Vec<TokenWithSpan>> {
+    recent(sql, |tokenized| tokenized.for_parser.take())
+}
+
+struct Tokenized {
+    sql: String,
+    tokens: Rc<[Token]>,
+    for_parser: Option<Vec<TokenWithSpan>>,
+}
+
+fn recent<T>(sql: &str, then: impl FnOnce(&mut Tokenized) -> T) -> T {
     const KEPT: usize = 8;
     thread_local! {
-        static RECENT: RefCell<VecDeque<(String, Rc<[Token]>)>> = const { RefCell::new(VecDeque::new()) };
+        static RECENT: RefCell<VecDeque<Tokenized>> = const { RefCell::new(VecDeque::new()) };
     }
     RECENT.with_borrow_mut(|recent| {
-        if let Some((_, tokens)) = recent.iter().find(|(text, _)| text == sql) {
-            return Rc::clone(tokens);
-        }
-        let tokens: Rc<[Token]> = read(sql).into();
-        recent.truncate(KEPT - 1);
-        recent.push_front((sql.to_owned(), Rc::clone(&tokens)));
-        tokens
+        let at = recent.iter().position(|known| known.sql == sql);
+        let at = at.unwrap_or_else(|| {
+            recent.truncate(KEPT - 1);
+            recent.push_front(Tokenized::new(sql));
+            0
+        });
+        then(&mut recent[at])
     })
 }
 
-fn read(sql: &str) -> Vec<Token> {
-    let mut parsed = Vec::new();
-    let _ = Tokenizer::new(&GenericDialect, sql).tokenize_with_location_into_buf(&mut parsed);
+/// The name of a table, with that of its plugin before a dot.
+pub(super) fn dotted(name: &ObjectName) -> Option<String> {
+    let parts = name
+        .0
+        .iter()
+        .map(|part| Some(part.as_ident()?.value.as_str()));
+    Some(parts.collect::<Option<Vec<_>>>()?.join("."))
+}
+
+impl Tokenized {
+    fn new(sql: &str) -> Self {
+        let mut parsed = Vec::new();
+        let read =
+            Tokenizer::new(&GenericDialect, sql).tokenize_with_location_into_buf(&mut parsed);
+        Self {
+            sql: sql.to_owned(),
+            tokens: own(sql, &parsed).into(),
+            for_parser: read.is_ok().then_some(parsed),
+        }
+    }
+}
+
+fn own(sql: &str, parsed: &[TokenWithSpan]) -> Vec<Token> {
     let mut place = Place::new(sql);
     let mut depth: usize = 0;
     let mut tokens = Vec::new();
@@ -66,11 +103,11 @@ fn read(sql: &str) -> Vec<Token> {
         let Some(first) = sql[range.clone()].chars().next() else {
             continue;
         };
-        let (kind, name) = match found.token {
+        let (kind, name) = match &found.token {
             Parsed::Whitespace(_) | Parsed::EOF => continue,
             Parsed::Word(word) => match word.quote_style {
-                None => (Kind::Word, Some(word.value)),
-                Some(_) => (Kind::Quoted, Some(word.value)),
+                None => (Kind::Word, Some(word.value.clone())),
+                Some(_) => (Kind::Quoted, Some(word.value.clone())),
             },
             Parsed::LParen => (Kind::Mark('('), None),
             Parsed::Number(..) | Parsed::DollarQuotedString(_) => (Kind::Literal, None),

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 
 use polars::io::HiveOptions;
 use polars::prelude::{
-    Categories, DataFrame, DataType, Expr, IntoLazy, IpcScanOptions, LazyFrame, NULL, PlRefPath,
+    Categories, DataType, Expr, Field, IntoLazy, IpcScanOptions, LazyFrame, NULL, PlRefPath,
     PolarsResult, ScanArgsParquet, ScanSources, Schema, SchemaRef, UnifiedScanArgs, UnionArgs, col,
     concat, lit,
 };
@@ -19,6 +19,7 @@ use trueno_model::{ColumnInfo, Problem};
 
 use super::segment::{Segment, Source};
 use crate::catalog::{self, ID_SUFFIX};
+use crate::closed_types::frame_without_rows;
 use crate::columns::{Kind, kind};
 
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub(super) struct Published {
     targets: Vec<Target>,
     numbered: Vec<String>,
     kinds: Option<ColumnKinds>,
+    /// Of its frames.
+    pub(super) schema: SchemaRef,
 }
 
 /// The tables of the format, for files without other columns. Computed once, because a thousand ranks share them.
@@ -88,7 +91,14 @@ impl Published {
         let kinds = targets.iter();
         let kinds = kinds.map(|target| Some((target.name.clone(), kind(&target.dtype)?)));
         let kinds = kinds.collect::<Option<Vec<_>>>().map(Arc::from);
+        let own = targets
+            .iter()
+            .map(|target| Field::new(target.name.as_str().into(), target.dtype.clone()));
+        let ids = numbered.iter().map(|name| id_name(name).into());
+        let ids = ids.map(|name| Field::new(name, DataType::Int64));
+        let schema = Arc::new(own.chain(ids).collect());
         Published {
+            schema,
             columns,
             targets,
             numbered,
@@ -171,13 +181,7 @@ impl Published {
         parts.push(self.scan(&mut scans)?);
         let mut parts: Vec<LazyFrame> = parts.into_iter().flatten().collect();
         match parts.len() {
-            0 => {
-                let empty = DataFrame::empty_with_schema(&Schema::default());
-                Ok(empty
-                    .lazy()
-                    .select(self.select(&Schema::default()))
-                    .slice(0, 0))
-            }
+            0 => Ok(frame_without_rows(&self.schema).lazy()),
             1 => Ok(parts.remove(0)),
             _ => concat(parts, UnionArgs::default()),
         }

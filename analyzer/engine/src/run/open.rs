@@ -17,7 +17,7 @@ use super::journal::Journal;
 use super::rank_folders::{self, Folders, Found};
 use super::ranks::Ranks;
 use super::scan::Gathered;
-use super::segment::{Segment, leave_copies_out};
+use super::segment::{Segment, Source, leave_copies_out};
 use super::sources::{SourceError, Sources};
 use super::verify::Checked;
 use super::{RunError, completeness, exported, extent, live_segments, manifest, read, tables};
@@ -418,18 +418,22 @@ impl Run {
         database.keep_numbers(self.numbers.clone());
         for (name, published) in &self.published {
             let segments = table_segments(&self.segments, name);
-            let frame = published
-                .frame(&segments)
-                .map_err(|error| plan_error(name, &error))?;
-            let rows = self.rows_of(name);
-            let stored = match self.stored(name) {
-                Some(stored) => Some(stored),
-                None => published.kinds().map(|columns| {
-                    let numbered = published.numbered();
-                    table_columns::of_lazy(frame.clone(), columns.to_vec(), 0, rows, numbered)
-                }),
-            };
-            database.register_numbered(name, frame, published.numbered());
+            let mut stored = self.stored(name);
+            let is_empty = |segment: &&Segment| matches!(segment.source, Source::Nothing);
+            if segments.iter().all(is_empty) {
+                let schema = published.schema.clone();
+                database.register_without_rows(name, schema, published.numbered());
+            } else {
+                let frame = published
+                    .frame(&segments)
+                    .map_err(|error| plan_error(name, &error))?;
+                if let (None, Some(columns)) = (&stored, published.kinds()) {
+                    let (rows, numbered) = (self.rows_of(name), published.numbered());
+                    let (frame, columns) = (frame.clone(), columns.to_vec());
+                    stored = Some(table_columns::of_lazy(frame, columns, 0, rows, numbered));
+                }
+                database.register_numbered(name, frame, published.numbered());
+            }
             if let Some(stored) = stored {
                 database.register_columns(name, stored);
             }

@@ -1,7 +1,7 @@
 //! SQL over published tables and over tables of plugins.
 
 use polars::df;
-use trueno_engine::query::{Database, QueryError, collect, collect_in_order};
+use trueno_engine::query::{Database, Planned, QueryError, collect, collect_in_order};
 
 use crate::sample::{Sample, ordered_rows, rows, sample, value};
 
@@ -267,4 +267,82 @@ fn columns_that_would_have_one_name_get_distinct_ones() {
     ] {
         assert_eq!(names(sql), expected, "{sql}");
     }
+}
+
+/// The planner types columns by itself, without the engine's plan: with the very types that the rows have.
+#[test]
+fn the_columns_of_a_query_are_known_before_it_runs() {
+    let (_sample, database) = database();
+    let of_row = "id; parent; brick_id; name; name_id; dur_ns; kind = 'layer'; NOT (id > 3); -dur_ns; id + 1; id - parent; \
+                  dur_ns * 2; dur_ns / 2; dur_ns % 7; dur_ns // 7; dur_ns + 0.5; id | 1; name || '!'; name || id; 1; 1.5; 'x'; TRUE; \
+                  18446744073709551615; CAST(id AS BIGINT); CAST(id AS INTEGER); CAST(dur_ns AS DOUBLE); CAST(id AS VARCHAR); \
+                  CAST(name AS BOOLEAN); TRY_CAST(name AS BIGINT); COALESCE(parent, 0); COALESCE(brick_id, dur_ns); \
+                  NULLIF(id, 2); GREATEST(id, 2); LEAST(dur_ns, 2.5); IF(id > 2, id, parent); CASE WHEN id > 2 THEN 1 END; \
+                  CASE kind WHEN 'layer' THEN dur_ns ELSE 0.5 END; id BETWEEN 1 AND 3; id IN (1, 2); name LIKE 'R%'; \
+                  name IS NULL; id IS DISTINCT FROM parent; ABS(dur_ns); ABS(0.5 * dur_ns); CEIL(dur_ns / 7); FLOOR(dur_ns / 7); \
+                  ROUND(dur_ns / 7, 1); SIGN(dur_ns); SQRT(dur_ns); POW(dur_ns, 2); LN(dur_ns); LOG(10, dur_ns); MOD(dur_ns, 7); \
+                  TRUNC(dur_ns / 7); PI(); UPPER(name); LENGTH(name); OCTET_LENGTH(name); SUBSTR(name, 2); LEFT(name, 2); \
+                  TRIM(name); LPAD(name, 9, ' '); REPLACE(name, 'R', 'r'); REVERSE(name); CONTAINS(name, 'm'); STARTS_WITH(name, 'R'); \
+                  STRPOS(name, 'm'); SPLIT_PART(name, 'm', 1); REGEXP_MATCHES(name, 'm+'); REGEXP_EXTRACT(name, 'm+'); \
+                  REGEXP_REPLACE(name, 'm', 'n'); CONCAT(name, id); CONCAT_WS('-', name, kind); \
+                  (SELECT MAX(k.dur_ns) FROM bricks AS k WHERE k.id = b.parent); (SELECT COUNT(*) FROM kernels); \
+                  EXISTS (SELECT 1 FROM bricks AS k WHERE k.parent = b.id); id IN (SELECT parent FROM bricks); \
+                  ROW_NUMBER() OVER (ORDER BY id); RANK() OVER (ORDER BY kind); NTILE(3) OVER (ORDER BY id); \
+                  PERCENT_RANK() OVER (ORDER BY id); LAG(id) OVER (ORDER BY id); LEAD(name) OVER (ORDER BY id); \
+                  FIRST_VALUE(brick_id) OVER (ORDER BY id); SUM(dur_ns) OVER (PARTITION BY kind); \
+                  SUM(id) OVER (ORDER BY id); AVG(dur_ns) OVER (PARTITION BY kind); COUNT(*) OVER (PARTITION BY kind); \
+                  MIN(name) OVER (PARTITION BY kind); MAX(brick_id) OVER (ORDER BY id)";
+    let of_group = "COUNT(*); COUNT(parent); COUNT(DISTINCT name); COUNT_IF(id > 2); SUM(id); SUM(dur_ns); SUM(brick_id); \
+                    SUM(DISTINCT dur_ns); SUM(dur_ns / 2); SUM(id > 2); TOTAL(dur_ns); AVG(dur_ns); MEDIAN(dur_ns); MIN(id); MAX(name); \
+                    MIN(brick_id); MAX(kind = 'layer'); ANY_VALUE(name); FIRST(dur_ns ORDER BY id); LAST(brick_id ORDER BY id); \
+                    STDDEV(dur_ns); VAR_POP(dur_ns); BOOL_AND(id > 0); STRING_AGG(name, ',' ORDER BY id); ARG_MAX(name, dur_ns); \
+                    ARG_MIN(id, dur_ns); CORR(id, dur_ns); COVAR_POP(id, dur_ns); QUANTILE_CONT(dur_ns, 0.5); QUANTILE_DISC(id, 0.5); \
+                    QUANTILE_DISC(brick_id, 0.5); SUM(dur_ns) FILTER (WHERE id > 2); SUM(dur_ns) / COUNT(*); 2 * MAX(dur_ns)";
+    let of_row = of_row.split(';').map(str::trim).flat_map(|expression| {
+        let query =
+            |condition| format!("SELECT {expression} AS x FROM bricks AS b {condition} LIMIT 9");
+        ["", "WHERE id < 0"].map(query)
+    });
+    let of_group = of_group.split(';').map(str::trim).flat_map(|expression| {
+        let query =
+            |rest| format!("SELECT {expression} AS x, {expression} FROM bricks {rest} LIMIT 9");
+        [
+            "",
+            "GROUP BY kind",
+            "WHERE id < 0",
+            "WHERE id < 0 GROUP BY kind, name",
+        ]
+        .map(query)
+    });
+    let whole = [
+        "SELECT * FROM bricks LIMIT 2",
+        "SELECT * FROM kernels LIMIT 2",
+        "SELECT * FROM run, segments LIMIT 2",
+        "SELECT b.*, c.* FROM bricks AS b JOIN bricks AS c ON b.parent = c.id LIMIT 2",
+        "SELECT * FROM bricks LEFT JOIN kernels USING (id) LIMIT 2",
+        "SELECT * FROM bricks FULL JOIN kernels USING (id) LIMIT 2",
+        "SELECT id FROM bricks UNION ALL SELECT brick_id FROM bricks LIMIT 2",
+        "SELECT id FROM bricks UNION SELECT 0.5 LIMIT 2",
+        "SELECT name FROM bricks EXCEPT SELECT kind FROM bricks LIMIT 2",
+        "VALUES (1, 'a', 0.5, NULL), (2, NULL, 1, TRUE)",
+        "SELECT NULL AS x, id AS x FROM bricks LIMIT 2",
+        "WITH w AS (SELECT kind, COUNT(*) AS n FROM bricks GROUP BY kind) SELECT *, n / 2 FROM w LIMIT 2",
+        "SELECT DISTINCT ON (kind) kind, brick_id FROM bricks ORDER BY kind LIMIT 2",
+        "SELECT * FROM timeline.spans LIMIT 2",
+        "SELECT category, calls + 1, x FROM category.by_category CROSS JOIN category.path LIMIT 2",
+        "SHOW TABLES",
+        "EXPLAIN SELECT id FROM bricks",
+    ];
+    let mut answered = 0;
+    for sql in of_row.chain(of_group).chain(whole.map(str::to_owned)) {
+        let planned = database.planned(&sql);
+        let columns = planned.as_ref().map(|planned| planned.columns().unwrap());
+        let columns = columns.unwrap_or_default();
+        // Some functions the engine cannot run, and some types no plugin reads.
+        if let Ok(rows) = planned.and_then(Planned::rows) {
+            assert_eq!(rows.fields(), columns, "{sql}");
+            answered += 1;
+        }
+    }
+    assert!(answered > 300, "{answered}");
 }

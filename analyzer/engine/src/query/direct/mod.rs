@@ -25,6 +25,10 @@ use groups::Grouping;
 pub(super) use parse::query;
 pub(super) use rows::distinct;
 
+/// Smaller tables, and those with columns that cannot be read without the engine, are left to the engine when
+/// streaming.
+pub(super) const MIN_ROWS: u64 = 1 << 16;
+
 /// A query over one table that needs no engine.
 #[derive(Clone)]
 pub(crate) struct Direct {

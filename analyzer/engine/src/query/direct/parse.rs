@@ -13,9 +13,10 @@ use sqlparser::ast::{
 use super::groups::{Aggregate, Function, Grouping};
 use super::join::{Side, joined};
 use super::scope::{Scope, plain_call};
-use super::{Condition, Direct, Item, Order, Output};
+use super::{Condition, Direct, Item, MIN_ROWS, Order, Output};
 use crate::columns::{Kind, StoredTable};
 use crate::query::plan::parse;
+use crate::query::tokens::dotted;
 
 pub(crate) type Find<'a> = &'a dyn Fn(&str) -> Option<Arc<StoredTable>>;
 
@@ -30,8 +31,9 @@ pub(crate) fn query(
     };
     let parts = Parts::of(query)?;
     let direct = form(&parts, find, numbers)?;
-    // The engine has an order of its own for the rows of joins.
-    (direct.is_grouped() || !parts.is_join()).then_some(direct)
+    // The engine has an order of its own for the rows of joins, and sorts many rows faster.
+    let is_ordered = || !parts.order.is_empty() && parts.rows(find) < MIN_ROWS;
+    (direct.is_grouped() || !parts.is_join() || is_ordered()).then_some(direct)
 }
 
 struct Parts {
@@ -62,11 +64,7 @@ impl Parts {
         let (source, from, alias) = match &from.relation {
             _ if !from.joins.is_empty() => (from.to_string(), join(from)?, &None),
             TableFactor::Table { name, alias, .. } => {
-                let [part] = name.0.as_slice() else {
-                    return None;
-                };
-                let table = part.as_ident()?.value.clone();
-                (name.to_string(), From::Table(table), alias)
+                (name.to_string(), From::Table(dotted(name)?), alias)
             }
             TableFactor::Derived {
                 subquery, alias, ..
@@ -138,6 +136,16 @@ impl Parts {
         }
     }
 
+    /// Of all tables that it reads.
+    fn rows(&self, find: Find<'_>) -> u64 {
+        let of = |table: &String| find(table).map_or(0, |table| table.rows());
+        match &self.from {
+            From::Table(table) => of(table),
+            From::Join(sides) => sides.iter().map(|(table, ..)| of(table)).sum(),
+            From::Query(parts) => parts.rows(find),
+        }
+    }
+
     fn projection(&self) -> Option<Vec<(&Expr, Option<&str>)>> {
         let items = self.select.projection.iter().map(|item| match item {
             SelectItem::UnnamedExpr(expr) => Some((expr, None)),
@@ -157,21 +165,25 @@ fn join(from: &TableWithJoins) -> Option<From> {
             name,
             alias: Some(alias),
             ..
-        } => match name.0.as_slice() {
-            [part] => Some((part.as_ident()?.value.clone(), alias.name.value.clone())),
-            _ => None,
-        },
+        } => {
+            // Whatever else it may say would be shown as well.
+            let is_plain = table.to_string() == format!("{name} AS {}", alias.name);
+            is_plain.then_some((dotted(name)?, alias.name.value.clone()))
+        }
         _ => None,
     };
     let ((first, a), (second, b)) = (called(&from.relation)?, called(&join.relation)?);
     let (JoinOperator::Join(on) | JoinOperator::Inner(on)) = &join.join_operator else {
         return None;
     };
-    let JoinConstraint::On(Expr::BinaryOp {
+    let JoinConstraint::On(on) = on else {
+        return None;
+    };
+    let Expr::BinaryOp {
         left,
         op: BinaryOperator::Eq,
         right,
-    }) = on
+    } = on
     else {
         return None;
     };
@@ -189,17 +201,9 @@ fn join(from: &TableWithJoins) -> Option<From> {
         (right, left)
     };
     let shown = from.to_string();
-    let plain = ["JOIN", "INNER JOIN"].into_iter().any(|word| {
-        let tables = format!("{first} AS {a} {word} {second} AS {b} ON ");
-        let rest = shown.strip_prefix(&tables);
-        rest.is_some_and(|rest| {
-            let (x, y) = (
-                format!("{}.{}", key.0, key.1),
-                format!("{}.{}", other.0, other.1),
-            );
-            rest == format!("{x} = {y}") || rest == format!("{y} = {x}")
-        })
-    });
+    let plain = ["JOIN", "INNER JOIN"]
+        .into_iter()
+        .any(|word| shown == format!("{} {word} {} ON {on}", from.relation, join.relation));
     let is_of_both = a != b && key.0 == a && other.0 == b;
     (plain && is_of_both).then(|| From::Join(Box::new([(first, a, key.1), (second, b, other.1)])))
 }
@@ -271,7 +275,7 @@ fn form(parts: &Parts, find: Find<'_>, numbers: &Arc<CategoricalMapping>) -> Opt
     let is_aggregate =
         |expr: &Expr| matches!(expr, Expr::Function(call) if function(call).is_some());
     // There the engine goes by the names of columns without those of their tables.
-    if matches!(parts.from, From::Join(_)) && !(parts.groups.is_empty() && parts.order.is_empty()) {
+    if matches!(parts.from, From::Join(_)) && !parts.groups.is_empty() {
         return None;
     }
     let is_grouped = !parts.groups.is_empty() || exprs.clone().any(is_aggregate);

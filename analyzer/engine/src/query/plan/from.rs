@@ -12,7 +12,7 @@ use sqlparser::ast::{
 use super::scope::{Field, Relation, dotted, found};
 use super::select::{Aliases, Context};
 use super::types::{Ty, Typed, common_type};
-use super::{Answer, Domain, Planner, invalid, one_row, rename, unsupported};
+use super::{Answer, Domain, Planner, Table, invalid, one_row, rename, unsupported};
 use crate::closed_types::frame_without_rows;
 use crate::query::error::first_line;
 use crate::query::{QueryError, nearest};
@@ -146,23 +146,23 @@ impl Planner<'_> {
             relation.frame = relation.frame.select_seq(columns);
             return Ok(relation);
         }
-        let mut table = name.to_owned();
-        let mut frame = self.tables.frame(name);
-        if frame.is_none() {
+        let mut published = name.to_owned();
+        let mut table = self.tables.table(name);
+        if table.is_none() {
             let names = self.tables.names();
             if let Some(known) = names.iter().find(|known| is(known)) {
-                table = (*known).to_owned();
-                frame = self.tables.frame(known);
+                published = (*known).to_owned();
+                table = self.tables.table(known);
             }
         }
-        let Some(mut frame) = frame else {
+        let Some(table) = table else {
             return Err(QueryError::UnknownTable {
                 name: name.to_owned(),
                 nearest: nearest(name, self.tables.names().into_iter()),
             });
         };
-        let schema = frame.collect_schema();
-        let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
+        let table = table.map_err(|error| QueryError::Failed(first_line(&error)))?;
+        let Table { frame, schema } = table;
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         for (column, dtype) in schema.iter() {
             let (ty, narrow) = Ty::of(dtype);
@@ -178,7 +178,7 @@ impl Planner<'_> {
             });
         }
         let mut relation = Relation::new(frame.select_seq(columns), fields);
-        relation.is_empty = self.tables.is_empty(&table);
+        relation.is_empty = self.tables.is_empty(&published);
         Ok(relation)
     }
 

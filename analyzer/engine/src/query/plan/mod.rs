@@ -25,7 +25,8 @@ use std::rc::Rc;
 
 use polars::df;
 use polars::prelude::{
-    Column, DataFrame, IntoLazy, LazyFrame, NamedFrom, PlSmallStr, Series, SortMultipleOptions, col,
+    Column, DataFrame, IntoLazy, LazyFrame, NamedFrom, PlSmallStr, PolarsResult, Schema, SchemaRef,
+    Series, SortMultipleOptions, col,
 };
 use sqlparser::ast::{Expr as Ast, LimitClause, OrderBy, OrderByExpr, OrderByKind, OrderByOptions};
 use sqlparser::ast::{Query, SetExpr, Statement, Value};
@@ -33,8 +34,8 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::{Parser, ParserOptions};
 
 use self::scope::{Field, Relation};
-use super::QueryError;
 use super::error::first_line;
+use super::{QueryError, tokens};
 
 type Answer<T> = Result<T, QueryError>;
 
@@ -51,8 +52,14 @@ fn unsupported<T>(what: impl std::fmt::Display, instead: &str) -> Answer<T> {
     invalid(format!("{what} is not supported{hint}"))
 }
 
+/// A table as the query engine reads it.
+pub(super) struct Table {
+    pub(super) frame: LazyFrame,
+    pub(super) schema: SchemaRef,
+}
+
 pub(super) trait Tables {
-    fn frame(&self, name: &str) -> Option<LazyFrame>;
+    fn table(&self, name: &str) -> Option<PolarsResult<Table>>;
     fn names(&self) -> Vec<&str>;
     fn is_empty(&self, name: &str) -> bool;
 }
@@ -89,8 +96,11 @@ fn parse_anew(sql: &str) -> Answer<Statement> {
         ..ParserOptions::default()
     };
     let parser = Parser::new(&GenericDialect).with_options(options);
-    let parsed = parser.try_with_sql(sql);
-    let parsed = parsed.and_then(|mut parser| parser.parse_statements());
+    let parser = match tokens::for_parser(sql) {
+        Some(tokens) => Ok(parser.with_tokens_with_locations(tokens)),
+        None => parser.try_with_sql(sql),
+    };
+    let parsed = parser.and_then(|mut parser| parser.parse_statements());
     let mut statements = parsed.map_err(|error| {
         let error = error.to_string();
         let error = error.strip_prefix("sql parser error: ").unwrap_or(&error);
@@ -105,16 +115,21 @@ fn parse_anew(sql: &str) -> Answer<Statement> {
 
 /// Plans a query. With `is_total`, rows whose order the query leaves open are sorted by all columns.
 pub(super) fn plan(tables: &dyn Tables, sql: &str, is_total: bool) -> Answer<LazyFrame> {
-    let mut planner = Planner {
-        tables,
-        is_total,
-        next: 0,
-        nesting: 0,
-        ctes: Vec::new(),
-        outer: Vec::new(),
-        outer_refs: BTreeSet::new(),
+    Planner::new(tables, is_total).statement(&*parse(sql)?)
+}
+
+/// The columns of a query and their types, from the schemas of the tables alone. Narrow types are given as the wide ones
+/// of their kind. `None` if only the engine can tell a type.
+pub(super) fn columns(tables: &dyn Tables, sql: &str) -> Answer<Option<Schema>> {
+    let Statement::Query(query) = &*parse(sql)? else {
+        return Ok(None);
     };
-    planner.statement(&*parse(sql)?)
+    let Relation { fields, .. } = Planner::new(tables, false).query(query, None)?;
+    let is_known = |field: &Field| !matches!(field.ty, types::Ty::Null | types::Ty::Other);
+    Ok(fields.iter().all(is_known).then(|| {
+        let types = fields.iter().map(|field| field.ty.dtype());
+        names(&fields).into_iter().zip(types).collect()
+    }))
 }
 
 struct Planner<'a> {
@@ -154,7 +169,19 @@ impl Limit {
 /// A sort key: expression, descending, nulls first.
 type SortKey = (polars::prelude::Expr, bool, bool);
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    fn new(tables: &'a dyn Tables, is_total: bool) -> Self {
+        Self {
+            tables,
+            is_total,
+            next: 0,
+            nesting: 0,
+            ctes: Vec::new(),
+            outer: Vec::new(),
+            outer_refs: BTreeSet::new(),
+        }
+    }
+
     fn statement(&mut self, statement: &Statement) -> Answer<LazyFrame> {
         match statement {
             Statement::Query(query) => {
@@ -428,12 +455,18 @@ fn rename(relation: &mut Relation, alias: &sqlparser::ast::TableAlias) -> Answer
     Ok(())
 }
 
-/// The result with the names that the user sees. The second of duplicate names becomes `name_2`.
 fn named(relation: Relation) -> LazyFrame {
+    let columns = relation.fields.iter().zip(names(&relation.fields));
+    let columns = columns.map(|(field, name)| field.column().alias(name));
+    relation.frame.select_seq(columns.collect::<Vec<_>>())
+}
+
+/// The names that the user sees. The second of duplicate names becomes `name_2`.
+fn names(fields: &[Field]) -> Vec<PlSmallStr> {
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-    let all: BTreeSet<&String> = relation.fields.iter().map(|field| &field.name).collect();
-    let mut columns = Vec::with_capacity(relation.fields.len());
-    for field in &relation.fields {
+    let all: BTreeSet<&String> = fields.iter().map(|field| &field.name).collect();
+    let mut names = Vec::with_capacity(fields.len());
+    for field in fields {
         let count = taken.entry(field.name.clone()).or_insert(0);
         *count += 1;
         let mut name = field.name.clone();
@@ -443,9 +476,9 @@ fn named(relation: Relation) -> LazyFrame {
                 *count += usize::from(all.contains(&name));
             }
         }
-        columns.push(field.column().alias(name));
+        names.push(name.into());
     }
-    relation.frame.select_seq(columns)
+    names
 }
 
 fn one_column(name: &str, values: Series) -> Answer<LazyFrame> {
