@@ -85,7 +85,9 @@ fn cut_and_empty_files_are_refused_or_read_in_part() {
 
 #[test]
 fn two_exports_in_one_file_are_refused_with_the_way_out() {
-    let error = read(&format!("{TIMES}{TIMES}"), &Options::default()).unwrap_err();
+    let error = read(&format!("{TIMES}{TIMES}"), &Options::default())
+        .err()
+        .unwrap();
     let text = error.to_string();
     assert!(text.contains("another document begins there"), "{text}");
     let run = read(&format!("{TIMES}{TIMES}"), &partial()).unwrap();
