@@ -1,5 +1,6 @@
 //! An own folder and command per test, and a recording to report on.
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::LazyLock;
@@ -23,6 +24,17 @@ pub fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
         assert!(began.elapsed() < PATIENCE, "never: {what}");
         std::thread::sleep(Duration::from_millis(2));
     }
+}
+
+/// Lets an interrupt end a child even if the tests run in the background of a shell, which has it ignored there.
+pub fn heed_interrupts(command: &mut Command) {
+    let heed = || {
+        // SAFETY: `signal` may be called between fork and exec, and the default has no handler.
+        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+        Ok(())
+    };
+    // SAFETY: the closure does nothing but that call.
+    unsafe { command.pre_exec(heed) };
 }
 
 /// Waits for a child to exit. After [`PATIENCE`] it is killed and the test fails.

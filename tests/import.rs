@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::json;
 
-use crate::harness::{Dir, ends, section, until};
+use crate::harness::{Dir, ends, heed_interrupts, section, until};
 
 /// A step with an operator that launches one kernel. Times are microseconds.
 fn trace() -> serde_json::Value {
@@ -215,21 +215,14 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
 /// The file is a pipe that nobody writes to, so the import waits.
 #[test]
 fn an_interrupted_import_leaves_nothing_behind() {
-    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::os::unix::process::ExitStatusExt;
     let dir = Dir::new();
     let pipe = dir.join("trace.json");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.unwrap().success());
     let args = ["import", "trace.json", "--format", "kineto", "-o", "x.run"];
     let mut command = dir.command(&args).command;
-    // Who starts the tests in the background may have the signal ignored, which a child inherits.
-    let heed = || {
-        // SAFETY: `signal` may be called between fork and exec, and the default has no handler.
-        unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
-        Ok(())
-    };
-    // SAFETY: the closure does nothing but that call.
-    unsafe { command.pre_exec(heed) };
+    heed_interrupts(&mut command);
     let mut child = command.spawn().unwrap();
     // Opened for both, it does not wait for a child that may be gone.
     let pipe = std::fs::OpenOptions::new()

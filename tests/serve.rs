@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use trueno_format::run_json::RunJson;
 
-use crate::harness::{Dir, copy, ends, until};
+use crate::harness::{Dir, copy, ends, heed_interrupts, until};
 use crate::html::chromium;
 
 fn dataset(name: &str) -> PathBuf {
@@ -43,6 +43,7 @@ impl Served {
         let mut command = dir
             .command_with_plugins(&[&["serve"], args].concat())
             .command;
+        heed_interrupts(&mut command);
         let streams = command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = streams.stderr(Stdio::null()).spawn().expect("it starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::evidence::{Evidence, MIN_FEW};
+use trueno_analysis::intervals::SaturatingSum;
 use trueno_analysis::name_pattern;
 use trueno_analysis::vendors;
 use trueno_analysis::window::Window;
@@ -509,7 +510,7 @@ fn evidence(bricks: &Table) -> Result<BTreeMap<String, Evidence>> {
 /// The number of readings, and of names.
 fn counters(table: &Table) -> Result<(u64, u64)> {
     let (names, readings) = (table.text("name")?, table.i64("readings")?);
-    let readings: i64 = readings.iter().flatten().sum();
+    let readings = readings.iter().flatten().saturating_sum();
     let names = names.iter().flatten().count() as u64;
     Ok((readings.max(0).cast_unsigned(), names))
 }

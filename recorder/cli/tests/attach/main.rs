@@ -9,6 +9,7 @@ mod window;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, ExitStatus, Stdio};
 
@@ -56,15 +57,23 @@ impl Place {
     }
 
     fn recorder(&self, flags: &[&str]) -> Recorder {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_trueno-record"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
+        command
             .args(["run", "-o", "it.run"])
             .args(flags)
             .env(program::ROLE, "goes on")
             .current_dir(self.0.path())
             .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stderr(Stdio::piped());
+        let heed = || {
+            // SAFETY: `signal` may be called between fork and exec, and the default has no handler.
+            unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+            Ok(())
+        };
+        // Tests in the background of a shell have the signal ignored, and so would the child.
+        // SAFETY: the closure does nothing but that call.
+        unsafe { command.pre_exec(heed) };
+        let mut child = command.spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         Recorder {
             child,
