@@ -288,14 +288,21 @@ impl Database {
                 if let Some(schema) = self.columns_by_types(sql)? {
                     return Ok(fields_of(&schema)?.into());
                 }
-                let schema = self.planned_columns(sql)?.collect_schema();
-                let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
-                Ok(fields_of(&schema)?.into())
+                Ok(fields_of(&*self.schema_of(sql)?)?.into())
             });
             self.plans.keep(sql, &columns);
             columns
         })?;
         Ok(Planned::by_engine(sql, columns, self))
+    }
+
+    /// The columns of a query as the engine types them.
+    fn schema_of(&self, sql: &str) -> Result<SchemaRef, QueryError> {
+        let mut plan = self.planned_columns(sql)?;
+        match guard_panic(|| plan.collect_schema()) {
+            Ok(schema) => schema.map_err(|error| QueryError::Failed(first_line(&error))),
+            Err(panic) => Err(QueryError::Sql(gave_up(&panic, sql))),
+        }
     }
 
     /// The columns of a query as our planner types them. The engine would take ten times as long to find the same.
@@ -343,7 +350,7 @@ impl Database {
     fn groups(&self, sql: &str) -> Option<DataFrame> {
         let direct = self.direct(sql)?;
         (direct.is_grouped() && direct.table().rows() >= MIN_ROWS).then_some(())?;
-        let schema = self.planned_columns(sql).ok()?.collect_schema().ok()?;
+        let schema = self.schema_of(sql).ok()?;
         let found = self.frame(sql).ok()?;
         let columns = found.columns().iter().zip(schema.iter_values());
         let columns = columns.map(|(column, dtype)| column.cast(dtype));
@@ -641,8 +648,7 @@ pub fn collect_from_columns(database: &Database, sql: &str) -> Result<DataFrame,
 /// As [`collect`].
 pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     roomy(sql, || {
-        let columns = database.planned_columns(sql)?.collect_schema();
-        let columns = columns.map_err(|error| QueryError::Failed(first_line(&error)))?;
+        let columns = database.schema_of(sql)?;
         let ordered = rewrite::order_totally(sql, columns.len());
         if let Some(groups) = ordered.and_then(|sql| database.groups(&sql)) {
             return Ok(groups);
