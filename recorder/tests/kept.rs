@@ -345,6 +345,25 @@ fn a_kill_loses_nothing_of_the_window() {
         recorded,
         (kept.recorded_ns - kept.from_ns).unsigned_abs(),
     );
+    // Killed while a batch left: its rows are counted and its file is there, or its file is gone.
+    let counts = path.join("live/counts");
+    let sound = fs::read(&counts).unwrap();
+    let words = sound.chunks_exact(8).enumerate();
+    let batches = words.filter_map(|(at, word)| {
+        let rows = u64::from_le_bytes(word.try_into().unwrap());
+        ((1..=recorded).contains(&rows) && rows % BATCH_ROWS as u64 == 0).then_some((at * 8, rows))
+    });
+    let batches: Vec<(usize, u64)> = batches.collect();
+    let [(at, rows)] = batches[..] else {
+        panic!("one count of whole batches: {batches:?}");
+    };
+    for rows in [rows - BATCH_ROWS as u64, rows + BATCH_ROWS as u64] {
+        let mut changed = sound.clone();
+        changed[at..at + 8].copy_from_slice(&rows.to_le_bytes());
+        fs::write(&counts, changed).unwrap();
+        let left = salvage::read(&path).unwrap().unwrap();
+        assert_eq!(left.kept.unwrap().discarded, kept.discarded);
+    }
     // A run is made in its place as of any other.
     Recorder::builder(&path)
         .overwrite(true)

@@ -179,6 +179,10 @@ impl Columns {
         self.waiting.set_batches(batches);
     }
 
+    pub(crate) fn set_rows_before(&self, rows: u64) {
+        self.waiting.set_rows_before(rows);
+    }
+
     pub(crate) fn is_in_file(&self) -> bool {
         self.waiting.is_in_file()
     }

@@ -75,6 +75,10 @@ pub struct KeptRows {
 struct KeptTable {
     batches: VecDeque<KeptBatch>,
     next_number: u32,
+    /// Of all batches so far.
+    rows: u64,
+    /// A batch was in no file: a kill loses it.
+    was_in_memory: bool,
 }
 
 struct KeptBatch {
@@ -153,10 +157,18 @@ impl KeptRows {
     ) {
         let schema = &TABLES[table];
         let kept = &mut self.tables[table];
+        if columns.is_in_file() && !kept.was_in_memory {
+            columns.set_rows_before(kept.rows);
+        }
+        kept.rows += columns.rows() as u64;
         let name = kept_rows_name(schema.name, kept.next_number);
+        if let Some(counts) = counts {
+            counts.files().remove_rows(table);
+        }
         let renamed = |live: &Arc<Folder>| live.rename(&rows_name(schema.name), &name).is_ok();
         let file = columns.is_in_file() && self.live.as_ref().is_some_and(renamed);
         kept.next_number += u32::from(file);
+        kept.was_in_memory |= !file;
         let latest_ns = match Membership::of(schema) {
             Membership::Always => None,
             Membership::Since(column) => columns.times(column).max().or(Some(now_ns)),
@@ -216,14 +228,15 @@ impl KeptRows {
             return;
         };
         let rows = batch.columns.rows() as u64;
+        self.bytes -= WaitingRows::bytes(&TABLES[table]) as u64;
+        self.discarded.add(table, rows);
+        // Counted before its file is gone: if a kill comes between, the file knows how many rows left before it.
+        if let Some(counts) = counts {
+            counts.discarded().add(table, rows);
+        }
         if let (Some(name), Some(live)) = (&batch.file, &self.live) {
             // If it stays: its rows are older than the window.
             let _ = live.remove_file(name);
-        }
-        self.bytes -= WaitingRows::bytes(&TABLES[table]) as u64;
-        self.discarded.add(table, rows);
-        if let Some(counts) = counts {
-            counts.discarded().add(table, rows);
         }
     }
 }

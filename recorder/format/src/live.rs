@@ -77,6 +77,11 @@ impl LiveFiles {
         self.tables.fetch_or(1 << table, Ordering::Release);
     }
 
+    /// The file of a table's waiting rows is about to get another name, and the next one is not there yet.
+    pub fn remove_rows(&self, table: usize) {
+        self.tables.fetch_and(!(1 << table), Ordering::Release);
+    }
+
     /// Rings whose files must be there.
     pub fn rings(&self) -> u64 {
         let removed = self.rings_removed.load(Ordering::Acquire);

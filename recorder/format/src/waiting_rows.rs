@@ -27,6 +27,15 @@ pub struct RowsHeader {
     pub batches: AtomicU64,
     /// A bit for each column whose values stand one a row; the others have the first in all rows.
     pub varies: AtomicU64,
+    /// Of a full batch of a rolling window: the table's rows before it, plus one. 0: not stored.
+    rows_before: AtomicU64,
+}
+
+impl RowsHeader {
+    /// Rows of the table before this full batch of a rolling window.
+    pub fn rows_before(&self) -> Option<u64> {
+        self.rows_before.load(Ordering::Acquire).checked_sub(1)
+    }
 }
 
 const _: () = assert!(size_of::<RowsHeader>() <= HEADER_BYTES);
@@ -160,6 +169,11 @@ impl WaitingRows {
     /// Batches that are written before these rows.
     pub fn set_batches(&self, batches: u64) {
         self.header().batches.store(batches, Ordering::Release);
+    }
+
+    /// Rows of the table before these, of a rolling window.
+    pub fn set_rows_before(&self, rows: u64) {
+        self.header().rows_before.store(rows + 1, Ordering::Release);
     }
 
     /// True if they outlive the process.

@@ -112,6 +112,11 @@ impl LiveFolder {
         self.discarded.get(table)
     }
 
+    /// What a full batch says, the oldest that is left. The writer's count may already have that batch itself.
+    pub fn set_discarded(&mut self, table: usize, rows: u64) {
+        self.discarded.set(table, rows.min(MAX_DROPPED));
+    }
+
     fn take(
         &mut self,
         entries: Vec<Entry>,

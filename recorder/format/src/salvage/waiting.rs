@@ -44,9 +44,9 @@ pub(super) fn take(
             found.problem(&path, text);
             found.lost_rows.insert(number);
         }
-        for path in paths {
+        for (nth, path) in paths.into_iter().enumerate() {
             let on_disk = disk.get(table.name).copied().unwrap_or_default();
-            if let Some(rows) = take_file(&path, number, found, on_disk, tables) {
+            if let Some(rows) = take_file(&path, number, nth == 0, found, on_disk, tables) {
                 *waiting.entry(table.name).or_default() += rows;
             }
         }
@@ -54,10 +54,11 @@ pub(super) fn take(
     waiting
 }
 
-/// Takes the rows of one file. The number of rows found in it, if its batch was still in memory.
+/// Takes the rows of one file, the oldest of the table or not. The number of rows found in it, if its batch was still in memory.
 fn take_file(
     path: &Path,
     number: usize,
+    is_oldest: bool,
     found: &mut LiveFolder,
     on_disk: OnDisk,
     tables: &mut SalvageTables,
@@ -83,6 +84,9 @@ fn take_file(
         found.lost_rows.insert(number);
         return None;
     };
+    if let (true, Some(rows)) = (is_oldest, rows.header.rows_before()) {
+        found.set_discarded(number, rows);
+    }
     if on_disk.batches > rows.batches() {
         // Written just before the process died, and not yet forgotten here.
         return None;
