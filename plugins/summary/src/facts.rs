@@ -295,6 +295,11 @@ impl Facts {
         trueno_analysis::share(ns, self.wall_ns?)
     }
 
+    /// What shares of the path are shares of.
+    pub fn path_whole(&self) -> &str {
+        self.part.as_ref().map_or("the wall", |part| &part.name)
+    }
+
     /// A gain as a share of the part that the path is about.
     pub fn gain_share(&self, ns: i64) -> Option<f64> {
         match &self.part {

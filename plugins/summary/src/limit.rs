@@ -163,7 +163,7 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
         detail: format!(
             "{}: {}",
             words(by, &found[0].code, facts.accelerator()),
-            leads.join(", and ")
+            leads.join(", and ").replace("the wall", facts.path_whole())
         ),
     }
 }
@@ -264,23 +264,24 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
                 (percent(*share), place)
             })
             .collect();
+        let of_all = facts.path_whole();
         let text = if work.is_empty() {
             match facts.path.as_ref().filter(|path| path.host > 0.0) {
                 Some(path) => format!(
-                    "the host: {} of the wall in many small pieces",
+                    "the host: {} of {of_all} in many small pieces",
                     percent(path.host)
                 ),
                 None => "host work while devices wait".to_owned(),
             }
         } else {
             match work.as_slice() {
-                [(share, place)] => format!("the host: {share} of the wall {place}"),
+                [(share, place)] => format!("the host: {share} of {of_all} {place}"),
                 parts => {
                     let parts = parts
                         .iter()
                         .map(|(share, place)| format!(", {share} {place}"));
                     let parts: String = parts.collect();
-                    format!("the host: {} of the wall{parts}", percent(all))
+                    format!("the host: {} of {of_all}{parts}", percent(all))
                 }
             }
         };
@@ -295,8 +296,9 @@ fn of_held(facts: &Facts) -> Option<Limit> {
         by: "not recorded".to_owned(),
         share: Some(facts.path_held),
         detail: format!(
-            "an unrecorded cause that delayed launched device work for {} of the wall",
-            percent(facts.path_held)
+            "an unrecorded cause that delayed launched device work for {} of {}",
+            percent(facts.path_held),
+            facts.path_whole()
         ),
     })
 }
@@ -310,12 +312,12 @@ fn of_waits(facts: &Facts) -> Option<Limit> {
         detail: {
             let named = facts.path_waits.iter().filter(|row| row.1 >= MIN_PART);
             let names: Vec<String> = named.take(PARTS).map(|row| short(&row.0)).collect();
-            let share = percent(path.waits);
+            let (share, of_all) = (percent(path.waits), facts.path_whole());
             if names.is_empty() {
-                format!("host waits without a recorded cause: {share} of the wall")
+                format!("host waits without a recorded cause: {share} of {of_all}")
             } else {
                 let names = names.join(", ");
-                format!("host waits: {share} of the wall, most in {names}; what they wait for was not recorded")
+                format!("host waits: {share} of {of_all}, most in {names}; what they wait for was not recorded")
             }
         },
     })
@@ -370,8 +372,9 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
         by: "not recorded".to_owned(),
         share: Some(gap),
         detail: format!(
-            "unrecorded time: {} of the wall{}",
+            "unrecorded time: {} of {}{}",
             percent(gap),
+            facts.path_whole(),
             beside_gaps(facts, gap)
         ),
     })
@@ -430,8 +433,9 @@ fn of_communication_alone(facts: &Facts) -> Option<Limit> {
         by: "communication".to_owned(),
         share: Some(1.0 - gap),
         detail: format!(
-            "communication: {} of the wall{}; only communication was recorded, not the work between",
+            "communication: {} of {}{}; only communication was recorded, not the work between",
             percent(1.0 - gap),
+            facts.path_whole(),
             most_on_path(facts, ", ", " in ")
         ),
     })
@@ -475,7 +479,11 @@ fn of_host_waits(facts: &Facts) -> Option<Limit> {
             let names = facts.host.waits.iter().take(PARTS).map(|row| short(&row.0));
             let names: Vec<String> = names.collect();
             let share = percent(path.waits);
-            format!("waits: {share} of the wall, in {}", names.join(", "))
+            format!(
+                "waits: {share} of {}, in {}",
+                facts.path_whole(),
+                names.join(", ")
+            )
         },
     })
 }

@@ -172,7 +172,8 @@ pub fn sentence(
     let profiler = facts.path.map_or(0.0, |path| path.profiler);
     if profiler >= MIN_EXPOSED {
         let share = percent(profiler);
-        parts.push(format!("the profiler itself takes {share} of the wall"));
+        let of_all = facts.path_whole();
+        parts.push(format!("the profiler itself takes {share} of {of_all}"));
     }
     parts.push(if facts.is_judged {
         format!("bound by {}", limit.detail)
@@ -227,8 +228,9 @@ fn path_of_samples(facts: &Facts) -> String {
     let ran = facts.path_work.iter().find(|row| row.0 == RUNNING);
     match ran {
         Some((_, share)) => format!(
-            " · on the critical path threads ran {} of the wall",
-            percent(*share)
+            " · on the critical path threads ran {} of {}",
+            percent(*share),
+            facts.path_whole()
         ),
         None if facts.is_sampled_alone && facts.has_no_path => {
             " · critical path: not measurable from samples alone (record `--calls` too)".to_owned()

@@ -558,7 +558,7 @@ fn a_gain_found_in_a_part_of_the_run_is_a_share_of_that_part() {
         ),
     ]);
     let text = sentence(&output);
-    let end = "best fix found: loading ahead saves at most 25 % of iteration 32";
+    let end = "the GPU waits for next 25 % of iteration 32 · best fix found: loading ahead saves at most 25 % of iteration 32";
     assert!(text.ends_with(end), "{text}");
     let share = output.table("headline").f64("gain_share").unwrap().get(0);
     assert_eq!(share, Some(0.25));

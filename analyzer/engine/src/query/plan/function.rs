@@ -143,7 +143,9 @@ fn function(name: &str, arguments: Vec<Typed>) -> Answer<Typed> {
         _ => {
             let mut all = arguments.into_iter();
             match (count, all.next(), all.next(), all.next()) {
-                (0, ..) if name == "pi" => Ok(float(lit(std::f64::consts::PI))),
+                (0, ..) if name == "pi" => {
+                    Ok(Typed::constant(Constant::Float(std::f64::consts::PI)))
+                }
                 (1, Some(a), ..) => unary(name, a),
                 (2, Some(a), Some(b), _) => binary(name, a, b),
                 (3, Some(a), Some(b), Some(c)) => ternary(name, a, b, c),
