@@ -419,6 +419,73 @@ fn several_runs_a_side_are_told_apart_by_run() {
     assert_eq!(wall["verdict"], "slower");
 }
 
+/// A run of one thread with as many samples of each function.
+fn functions(dir: &Dir, name: &str, event: &str, functions: &[(&str, i64)]) -> String {
+    const MS: i64 = 1_000_000;
+    let path = dir.join(name);
+    let mut made = Made::new(&path);
+    made.row("threads", &[("thread", 0.into()), ("name", "main".into())]);
+    let mut at = 0;
+    for (stack, (function, samples)) in functions.iter().enumerate() {
+        let row = [
+            ("id", (stack as i64 + 1).into()),
+            ("function", (*function).into()),
+            ("module", "/bin/a".into()),
+        ];
+        made.row("stacks", &row);
+        for _ in 0..*samples {
+            at += 1;
+            let row = [
+                ("time_ns", (at * MS).into()),
+                ("thread", 0.into()),
+                ("stack", (stack as i64 + 1).into()),
+                ("event", event.into()),
+                ("period", MS.into()),
+            ];
+            made.row("samples", &row);
+        }
+    }
+    made.finish((at + 1) * MS);
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+#[test]
+fn sampled_runs_are_compared_by_function() {
+    let dir = Dir::new();
+    for (event, headline, cells) in [
+        (
+            "cpu-clock",
+            "CPU time in `parse` +150 ms, by samples",
+            "parse     100 ms  250 ms     +150 ms",
+        ),
+        (
+            "cycles",
+            "samples in `parse` +18.3 points, by samples",
+            "parse     20.0 %  38.3 %  +18.3 points",
+        ),
+    ] {
+        let base = functions(&dir, "base.run", event, &[("render", 400), ("parse", 100)]);
+        let run = functions(&dir, "run.run", event, &[("render", 403), ("parse", 250)]);
+        let found = compare(&dir, &[&base, &run]).exits(0);
+        found.stdout_has(headline).stdout_has(cells);
+        let json = compare(&dir, &[&base, &run, "--format", "json"])
+            .exits(0)
+            .json();
+        let rows = json["functions"]["rows"].as_array().unwrap();
+        let certain = |name: &str| {
+            let mut rows = rows.iter();
+            rows.find(|row| row["function"] == name).unwrap()["is_certain"].clone()
+        };
+        assert_eq!(certain("parse"), true);
+        if event == "cpu-clock" {
+            assert_eq!(certain("render"), false);
+        }
+        for path in [base, run] {
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    }
+}
+
 #[test]
 fn what_cannot_be_compared_is_said_and_has_its_own_exit_code() {
     let dir = Dir::new();

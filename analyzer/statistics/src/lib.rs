@@ -30,7 +30,7 @@ pub use mann_whitney::{MannWhitney, mann_whitney};
 pub use order_statistics::{median, midranks};
 pub use random::Random;
 pub use samples::{Kind, Name, Sampled};
-pub use t_distribution::{pooled_interval, pooled_t, two_sided};
+pub use t_distribution::{half_interval, pooled_interval, pooled_t, two_sided};
 pub use verdict::{Compared, MIN_SAMPLES, Pair, Verdict, Verdicts, verdicts};
 pub use yuen_welch::yuen_welch;
 

@@ -79,18 +79,23 @@ pub fn pooled_t(base: &[f64], run: &[f64]) -> Option<f64> {
 /// The 95 % interval of the difference of means, run minus base, from the same test.
 pub fn pooled_interval(base: &[f64], run: &[f64]) -> Option<(f64, f64)> {
     let difference = Difference::of(base, run)?;
+    let half = half_interval(difference.freedom) * difference.error;
+    Some((difference.value - half, difference.value + half))
+}
+
+/// Half of a 95 % interval, in standard errors.
+pub fn half_interval(freedom: f64) -> f64 {
     // The probability falls with t; one degree of freedom needs 12.7 for 5 %.
     let (mut low, mut high) = (0.0, 20.0);
     for _ in 0..60 {
         let middle = (low + high) / 2.0;
-        if two_sided(middle, difference.freedom) > 0.05 {
+        if two_sided(middle, freedom) > 0.05 {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let half = high * difference.error;
-    Some((difference.value - half, difference.value + half))
+    high
 }
 
 /// A difference of means, run minus base, with its standard error from the scatter within both sides.

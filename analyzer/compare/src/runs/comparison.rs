@@ -7,6 +7,7 @@ use trueno_model::name_groups::NameGroups;
 
 use super::comparability::{Aspect, Standing, comparability};
 use super::counts::{CountRow, counts};
+use super::functions::{self, Functions};
 use super::jobs::{self, Jobs};
 use super::operators::{self, Operators};
 use super::side::Member;
@@ -31,6 +32,8 @@ pub struct Comparison {
     pub operators: Option<Operators>,
     /// Operators by name and shapes, the largest change first. Null if a side has no shapes.
     pub signatures: Option<Vec<SignatureRow>>,
+    /// What functions took of the processor, by samples. Null if the runs have no samples of the same event.
+    pub functions: Option<Functions>,
     /// Ranks and their collectives. Null if a run is not a job whose ranks met in collectives.
     pub jobs: Option<Jobs>,
     pub totals: Vec<TotalRow>,
@@ -102,7 +105,9 @@ impl Comparison {
                 .verdict
                 .is_some_and(|verdict| verdict != Verdict::CannotTell)
         };
-        self.names.iter().any(Compared::is_tested) || self.totals.iter().any(decided)
+        self.names.iter().any(Compared::is_tested)
+            || self.totals.iter().any(decided)
+            || self.functions.is_some()
     }
 }
 
@@ -157,6 +162,7 @@ pub fn compare(
         names,
         operators: operators(base, run, groups),
         signatures: signatures::compare(base, run),
+        functions: functions::compare(base, run, options),
         jobs: jobs::compare(base, run),
         totals: totals::compare(base, run, options),
         path: paths(base, run),

@@ -8,6 +8,7 @@ mod comparability;
 mod comparison;
 mod counts;
 mod devices;
+pub mod functions;
 pub mod jobs;
 pub mod operators;
 mod path;

@@ -28,7 +28,8 @@ pub fn path(
     // They are read for gains only.
     let unneeded = ["roofline", "operators"];
     let section = section_without(run, registry, "critical_path", options, &unneeded)?;
-    let table = table(&section, "by_name").ok_or("it gave no table by_name")?;
+    let table = table(&section, "by_name")
+        .ok_or("none was found (hint: `report --plugin-id critical_path` says why)")?;
     let wrong = |error: trueno_plugin::Error| error.to_string();
     let (kinds, names) = (
         table.text("kind").map_err(wrong)?,

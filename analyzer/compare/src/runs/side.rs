@@ -11,7 +11,7 @@ use trueno_model::{Losses, RunFacts};
 use super::operators::OperatorTree;
 use super::samples::{Naming, names, sampled};
 use super::totals::{self, Total};
-use super::{categories, jobs, path, signatures, vendors};
+use super::{categories, functions, jobs, path, signatures, vendors};
 use trueno_statistics::{Name, Options, Sampled};
 
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct Member {
     pub path: Option<BTreeMap<(String, String), i64>>,
     /// Its operators by name and shapes; empty if no shapes were recorded.
     pub signatures: BTreeMap<signatures::Key, signatures::Sums>,
+    /// Its samples by event; empty if it was not sampled.
+    pub profiles: Vec<functions::Profile>,
     /// Its ranks and their collectives; `None` if no collective has several ranks.
     pub job: Option<jobs::Job>,
     /// `None` if operators are not compared.
@@ -108,6 +110,15 @@ pub fn read(
         warn(&words);
         BTreeMap::new()
     });
+    let profiles = registry.map_or(Ok(Vec::new()), |registry| {
+        functions::profiles(run, registry)
+    });
+    let profiles = profiles.unwrap_or_else(|why| {
+        warn(&format!(
+            "{shown}: functions are not compared by samples: {why}"
+        ));
+        Vec::new()
+    });
     let job = registry.map_or(Ok(None), |registry| jobs::job(run, registry));
     let job = job.unwrap_or_else(|why| {
         warn(&format!("{shown}: collectives are not compared: {why}"));
@@ -131,6 +142,7 @@ pub fn read(
         totals,
         path,
         signatures,
+        profiles,
         job,
         operators: None,
     })

@@ -6,6 +6,7 @@ use trueno_model::units;
 use trueno_plugin::counted;
 use trueno_statistics::{Compared, Kind, Name, Ratio, Verdict};
 
+use super::function_sheets::largest;
 use super::wording::{change, signed};
 use crate::runs::comparability::{Aspect, Standing};
 use crate::runs::counts::Change;
@@ -72,7 +73,9 @@ pub fn headline(comparison: &Comparison) -> String {
     }
     // Parts of what is shown as +0.0 % explain nothing.
     let differs = wall.filter(|(_, base, run)| (run - base).abs() >= 0.0005 * base);
-    parts.extend(differs.and_then(|(_, base, run)| largest_part(comparison, run - base)));
+    let part = differs.and_then(|(_, base, run)| largest_part(comparison, run - base));
+    // Without a path, samples say where.
+    parts.extend(part.or_else(|| largest(comparison.functions.as_ref()?)));
     parts.extend(names(comparison));
     parts.join("; ")
 }

@@ -25,7 +25,7 @@ pub fn json(comparison: &Comparison) -> String {
         format: Format {
             name: "trueno-compare",
             major: 1,
-            minor: 5,
+            minor: 6,
         },
         headline: super::headline(comparison),
         comparison,

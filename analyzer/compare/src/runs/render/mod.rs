@@ -1,6 +1,7 @@
 //! A comparison for people and for programs.
 
 mod forest;
+mod function_sheets;
 mod grid;
 mod headline;
 mod job_sheets;

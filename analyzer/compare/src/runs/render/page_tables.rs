@@ -3,6 +3,7 @@
 use trueno_model::units;
 use trueno_plugin::Table;
 
+use super::function_sheets::function_part;
 use super::job_sheets::job_parts;
 use super::operator_tables::operator_parts;
 use super::signature_sheets::signature_part;
@@ -27,6 +28,7 @@ pub fn parts(comparison: &Comparison) -> Vec<Part> {
         comparability(comparison),
     ];
     let all = verdicts.into_iter().flatten();
+    let all = all.chain(function_part(comparison));
     let all = all.chain(job_parts(comparison));
     let all = all.chain(signature_part(comparison));
     let all = all.chain(operator_parts(comparison));

@@ -48,6 +48,7 @@ fn comparison(names: Vec<Compared>) -> Comparison {
         }],
         names,
         signatures: None,
+        functions: None,
         jobs: None,
         operators: None,
         totals: Vec::new(),

@@ -7,6 +7,7 @@ use trueno_plugin::counted;
 use trueno_render::style::Meaning;
 use trueno_statistics::Ratio;
 
+use super::function_sheets::function_sheet;
 use super::job_sheets::job_sheets;
 use super::operator_sheets::operator_sheets;
 use super::signature_sheets::signature_sheet;
@@ -31,7 +32,8 @@ pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> 
         count_rows(comparison, top),
     ];
     let all = whole.into_iter().flatten();
-    all.chain(job_sheets(comparison, top))
+    all.chain(function_sheet(comparison, top))
+        .chain(job_sheets(comparison, top))
         .chain(signature_sheet(comparison, top))
         .chain(operator_sheets(comparison, top))
         .chain(rest.into_iter().flatten())
