@@ -244,33 +244,46 @@ impl Found {
     }
 }
 
-/// The supported tables that exist, with the names of their columns. Missing ones are noted.
+/// The supported tables that exist, with the names of their columns. Missing ones are noted, all in one line each.
 pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<Found> {
     let mut found = Vec::new();
+    let (mut missing, mut incomplete) = (Vec::new(), Vec::new());
     for table in known {
         let name = present(table.name, source);
         let there = name.as_deref().and_then(|name| source.columns(name));
         let (Some(name), Some(there)) = (&name, there) else {
             if !table.gives.is_empty() {
-                notes.warn(format!("no table {}: no {}", table.name, table.gives));
+                missing.push(format!("no table {}: no {}", table.name, table.gives));
             }
             continue;
         };
-        let mut columns = Vec::new();
+        let (mut columns, mut absent) = (Vec::new(), Vec::new());
         let known = table.columns.iter().copied().flatten();
         for (at, names) in known.chain(table.newer).enumerate() {
             let column = names.iter().find(|name| there.iter().any(|c| c == *name));
             let is_new = at >= table.columns.iter().map(|group| group.len()).sum();
             if let (None, Some(expected), false) = (column, names.first(), is_new) {
-                notes.warn(format!("{name} has no column {expected}: null"));
+                absent.push(*expected);
             }
             columns.push(column.map(|column| (*column).to_owned()));
+        }
+        if !absent.is_empty() {
+            incomplete.push(format!("{name} has no {}", absent.join(", ")));
         }
         let (kind, table) = (table.kind, name.clone());
         found.push(Found {
             kind,
             scan: Scan { table, columns },
         });
+    }
+    if !missing.is_empty() {
+        notes.warn(missing.join("; "));
+    }
+    if !incomplete.is_empty() {
+        notes.warn(format!(
+            "columns that other versions have are missing, and null: {}",
+            incomplete.join("; ")
+        ));
     }
     found
 }

@@ -111,12 +111,19 @@ fn missing_tables_and_columns_are_null_and_said() {
     );
     for word in [
         "no table StringIds",
-        "no column gridX",
+        "CUPTI_ACTIVITY_KIND_KERNEL has no deviceId, contextId, streamId",
         "no table NVTX_EVENTS",
         "no launch in the file",
     ] {
         assert!(run.warns(word), "{word}");
     }
+    let warnings = &run.notes.warnings;
+    let about = |what: &str| warnings.iter().filter(|text| text.contains(what)).count();
+    assert_eq!(
+        (about("no table"), about("missing, and null")),
+        (3, 1),
+        "{warnings:?}"
+    );
 }
 
 #[test]
