@@ -445,6 +445,14 @@ fn functions(dir: &Dir, name: &str, event: &str, functions: &[(&str, i64)]) -> S
             made.row("samples", &row);
         }
     }
+    let wait = [
+        ("id", 1.into()),
+        ("kind", "runnable".into()),
+        ("thread", 0.into()),
+        ("start_ns", 0.into()),
+        ("dur_ns", MS.into()),
+    ];
+    made.row("syncs", &wait);
     made.finish((at + 1) * MS);
     path.to_str().expect("a path in UTF-8").to_owned()
 }
@@ -477,6 +485,7 @@ fn sampled_runs_are_compared_by_function() {
             rows.find(|row| row["function"] == name).unwrap()["is_certain"].clone()
         };
         assert_eq!(certain("parse"), true);
+        assert!(json["operators"].is_null(), "{}", json["operators"]);
         if event == "cpu-clock" {
             assert_eq!(certain("render"), false);
         }

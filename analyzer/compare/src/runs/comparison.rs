@@ -28,7 +28,7 @@ pub struct Comparison {
     pub common: Vec<Common>,
     /// Names on both sides, slower ones first, by what the change costs.
     pub names: Vec<Compared>,
-    /// Device time by operator. Null if a run has no rows, or if operators are not compared.
+    /// Device time by operator. Null if no run has operators or device work, or if operators are not compared.
     pub operators: Option<Operators>,
     /// Operators by name and shapes, the largest change first. Null if a side has no shapes.
     pub signatures: Option<Vec<SignatureRow>>,
@@ -184,7 +184,7 @@ fn operators(base: &[Member], run: &[Member], groups: &NameGroups) -> Option<Ope
     let pairs = base.iter().zip(run);
     let pairs = pairs.map(|(base, run)| Some((base.operators.as_ref()?, run.operators.as_ref()?)));
     let pairs: Vec<_> = pairs.collect::<Option<_>>()?;
-    Some(operators::compare(&pairs, groups))
+    Some(operators::compare(&pairs, groups)).filter(|operators| !operators.is_empty())
 }
 
 /// Empty if any run has no path.

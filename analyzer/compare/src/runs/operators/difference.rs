@@ -86,6 +86,11 @@ impl OperatorRow {
 }
 
 impl Operators {
+    /// Waits of threads alone are nothing to compare by operator.
+    pub fn is_empty(&self) -> bool {
+        self.base_operators + self.run_operators == 0 && !self.has_device()
+    }
+
     pub fn has_device(&self) -> bool {
         self.base_device_ns != 0.0 || self.run_device_ns != 0.0
     }
