@@ -42,6 +42,18 @@ pub struct Args {
     /// Replace runs of an earlier comparison in that folder
     #[arg(long)]
     overwrite: bool,
+    /// Sample functions that run, HZ times per second of CPU time [default HZ: 997]
+    ///
+    /// Of programs as they are: as `trueno-record run --sample` does.
+    #[arg(
+        long,
+        value_name = "HZ",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "997",
+        value_parser = clap::value_parser!(u32).range(1..=20_000)
+    )]
+    sample: Option<u32>,
     /// Only record
     #[arg(long, conflicts_with = "fail_on")]
     no_compare: bool,
@@ -66,7 +78,7 @@ pub struct Args {
     /// Both programs and their arguments; with --git, the one program
     ///
     /// In each, `{}` stands for the run directory if the program records itself. A program without it is recorded as by
-    /// `trueno-record run`.
+    /// `trueno-record run`, its CUDA work if there is no --sample.
     #[arg(required = true, last = true, value_name = "BASE … -- RUN …")]
     commands: Vec<OsString>,
 }
@@ -92,6 +104,13 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         ],
         None => two(&args.commands, &here)?,
     };
+    if args.sample.is_some() && sides.iter().any(Side::records_itself) {
+        return Err(Failure::NotStarted(
+            "--sample records programs as they are, and one with `{}` records itself; nothing was started (hint: leave out one \
+             of both)"
+                .to_owned(),
+        ));
+    }
     make_room(args)?;
     signals::prepare();
     let worktree = args.git.as_deref().map(Worktree::new).transpose()?;
@@ -180,6 +199,10 @@ fn record_all(args: &Args, sides: &mut [Side; 2]) -> Result<Option<ExitStatus>, 
 }
 
 impl Side {
+    fn records_itself(&self) -> bool {
+        self.command.iter().any(|part| has_place(part))
+    }
+
     fn new(name: &'static str, command: &[OsString], directory: &Path) -> Self {
         Self {
             name,
@@ -279,8 +302,7 @@ fn record(args: &Args, side: &Side, name: &str) -> Result<ExitStatus, Failure> {
         // The program runs in another folder.
         path = std::path::absolute(&path).map_err(|e| not_started(&path, "cannot be found", e))?;
     }
-    let records_itself = side.command.iter().any(|part| has_place(part));
-    let command = if records_itself {
+    let command = if side.records_itself() {
         let mut parts = side.command.iter().map(|part| with_place(part, &path));
         let mut command = signals::command(parts.next().unwrap_or_default());
         command.args(parts);
@@ -289,8 +311,10 @@ fn record(args: &Args, side: &Side, name: &str) -> Result<ExitStatus, Failure> {
         let this = env::current_exe()
             .map_err(|e| not_started(Path::new("trueno-record"), "cannot be found", e))?;
         let mut command = signals::command(this);
+        let sample = args.sample.map(|hz| format!("--sample={hz}"));
         command
             .arg("run")
+            .args(sample)
             .arg("-o")
             .arg(&path)
             .arg("--")

@@ -18,6 +18,7 @@ pub(crate) const COMPARE: &str = "\
 Examples:
   trueno-record compare -- ./decode-old -- ./decode-new
   trueno-record compare -n 20 --fail-on slower -- ./old {} -- ./new {}
+  trueno-record compare -n 5 --sample -- ./old -- ./new
   trueno-record compare --git HEAD~1 --build 'make' -- ./decode";
 
 pub(crate) const CONTROL: &str = "\

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use trueno_recorder::Recorder;
+use trueno_testing::run_json;
 
 /// A folder with a recorded run and a program that counts its own runs and copies that run to the given path.
 fn folder() -> tempfile::TempDir {
@@ -32,6 +33,29 @@ fn text(bytes: &[u8]) -> &str {
 }
 
 const PROGRAMS: [&str; 9] = ["--", "sh", "program", "a", "{}", "--", "sh", "program", "b"];
+
+#[test]
+fn programs_as_they_are_are_compared_by_samples() {
+    let folder = folder();
+    let spin = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+    let words = ["-n", "1", "--warmup", "0", "--sample", "--no-compare"];
+    let words = [
+        &words[..],
+        &["--", "sh", "-c", spin, "--", "sh", "-c", spin],
+    ]
+    .concat();
+    let done = compare(folder.path(), &words);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    for run in ["base-01", "run-01"] {
+        let run = folder.path().join(format!("compared/{run}.run"));
+        assert!(run_json(&run).tables["samples"].rows > 0);
+    }
+
+    let records_itself = ["--sample", "--", "true", "--", "true", "{}"];
+    let refused = compare(folder.path(), &records_itself);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("with `{}` records itself"));
+}
 
 #[test]
 fn both_programs_take_turns_and_only_what_follows_the_warm_up_is_kept() {
