@@ -26,7 +26,7 @@ const PACKED: [(&[u8], &str, &str); 9] = [
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
 /// Magic bytes of other files, what they are, and the next step.
-const BYTES: [(&[u8], &str, &str); 5] = [
+const BYTES: [(&[u8], &str, &str); 6] = [
     (
         b"PAR1",
         "a Parquet file",
@@ -48,6 +48,12 @@ const BYTES: [(&[u8], &str, &str); 5] = [
         "export a Chrome trace where the program can, or record with `trueno-record run PROGRAM`",
     ),
     (
+        // Words of 8 bytes: no count, three that follow, version 0.
+        b"\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+        "a profile of gperftools, which pprof reads",
+        "give samples with times: `perf script > samples.txt`",
+    ),
+    (
         b"\x7fELF",
         "a program or library",
         "record it: `trueno-record run PROGRAM`",
@@ -55,14 +61,29 @@ const BYTES: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 19] = [
+const TEXTS: [(&str, &str, &str); 22] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
         "fetch it: `git lfs pull`",
     ),
-    ("<!DOCTYPE", "a web page", "download the file itself"),
-    ("<html", "a web page", "download the file itself"),
+    ("<!DOCTYPE", PAGE.0, PAGE.1),
+    ("<html", PAGE.0, PAGE.1),
+    (
+        "# tracer:",
+        "text of ftrace, as systrace writes it",
+        "convert it with `traceconv json FILE trace.json` (https://perfetto.dev/docs/quickstart/traceconv)",
+    ),
+    (
+        "time    cpu  task name",
+        "a table of perf sched, of how long tasks ran and waited",
+        "give what it was made of: `perf script > samples.txt`",
+    ),
+    (
+        "Dispatch_ID,GPU_ID,Grid_Size,",
+        "counters by kernel, as ROCm Compute Profiler collects them in repeated runs",
+        "record when kernels ran: `rocprofv3 --kernel-trace --hip-trace -- PROGRAM`",
+    ),
     ("#Entity", DCGM.0, DCGM.1),
     ("# Entity", DCGM.0, DCGM.1),
     (
@@ -115,6 +136,11 @@ const TEXTS: [(&str, &str, &str); 19] = [
     ),
 ];
 
+const PAGE: (&str, &str) = (
+    "a web page",
+    "download the file itself, or give the data that the page shows",
+);
+
 const MSPROF_MEMORY: (&str, &str) = (
     "a table of memory that Ascend's profiler writes beside its trace",
     "give trace_view.json of the same profile: its counters have the memory too",
@@ -131,7 +157,12 @@ const DCGM: (&str, &str) = (
 );
 
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 5] = [
+const KEYS: [(&str, &str, &str); 6] = [
+    (
+        "\"head\"",
+        "a profile of the heap, as V8 writes it, which has sizes and no times",
+        "record calls: `node --trace-events-enabled PROGRAM` writes a Chrome trace",
+    ),
     (
         "\"Layers\"",
         "what trtexec says of the layers of an engine (`--exportLayerInfo`), which has no times",
@@ -263,8 +294,7 @@ pub(crate) fn known_by_sight(
     if let Some((_, what, command)) = found {
         return Some(unpack(what, command));
     }
-    // The types of its samples stand first: a message of 4 bytes with two numbers.
-    if let [b'\n', 4, 8, _, 16, ..] = bytes {
+    if is_of_pprof(bytes) {
         return Some(format!(
             "is a profile of pprof (hint: {TO_SPEEDSCOPE}, or give `perf script > samples.txt`)"
         ));
@@ -281,6 +311,17 @@ pub(crate) fn known_by_sight(
     if text.starts_with('{') && text.contains("\"Communication Time Info\"") {
         let (what, next) = MSPROF;
         return Some(format!("is {what} (hint: {next})"));
+    }
+    if text.starts_with('{')
+        && ["\"traceID\"", "\"spans\"", "\"operationName\""]
+            .iter()
+            .all(|key| text.contains(key))
+    {
+        return Some(
+            "is a trace as Jaeger's page exports it (hint: give what the file exporter of OpenTelemetry's Collector writes \
+             of the same spans)"
+                .to_owned(),
+        );
     }
     if text.starts_with("<?xml") && text.contains("<session ") && text.contains(".nvvp\"") {
         return Some(format!(
@@ -350,6 +391,18 @@ pub(crate) fn known_by_content(path: &Path, head: &Head<'_>) -> Option<String> {
                 .to_owned(),
         );
     }
+    const CHAKRA: &[u8] = b"-chakra.";
+    if head
+        .bytes()
+        .windows(CHAKRA.len())
+        .any(|part| part == CHAKRA)
+    {
+        return Some(
+            "is an execution trace of Chakra, which has no times (hint: export the Kineto trace of the same run: \
+             `prof.export_chrome_trace(\"trace.json\")`)"
+                .to_owned(),
+        );
+    }
     // The last line may be cut.
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     let is_folded = |line: &str| {
@@ -369,6 +422,26 @@ pub(crate) fn known_by_content(path: &Path, head: &Head<'_>) -> Option<String> {
         );
     }
     None
+}
+
+/// A message of pprof's: numbers of its own, and a type of samples, which is 4 bytes with two numbers.
+fn is_of_pprof(mut bytes: &[u8]) -> bool {
+    const MAX_NUMBERS: usize = 8;
+    // Time, duration, period, default type of samples; each a number.
+    const NUMBERS: [u8; 4] = [9 << 3, 10 << 3, 12 << 3, 14 << 3];
+    for _ in 0..MAX_NUMBERS {
+        match bytes {
+            [b'\n', 4, 8, _, 16, ..] => return true,
+            [tag, rest @ ..] if NUMBERS.contains(tag) => {
+                let Some(last) = rest.iter().position(|byte| *byte < 0x80) else {
+                    return false;
+                };
+                bytes = &rest[last + 1..];
+            }
+            _ => return false,
+        }
+    }
+    false
 }
 
 /// Control characters, which no text has, beside the character that replaces bytes that are no text, and no such byte.
@@ -440,6 +513,7 @@ mod tests {
                 "rounded times",
             ),
             (b"\x12\xec\x01\"n\n=type.googleapis.com/tensorflow.profiler.Per", "xplane.pb"),
+            (b"\xda\x90\x01\x12\x1d\n\x06schema\xea\x01\x121.0.2-chakra.0.0.4\x12", "Kineto"),
             (b"java;[perf.map] 23\njava;main;run 1\njava;ma", "speedscope.app"),
             (
                 b"java 15294 cpu-clock: \n\t    7f8a5b f+0x1 (/lib/a)\n\t    7f8a5c g ([unknown])\n",
@@ -477,6 +551,22 @@ mod tests {
             (
                 "{\"label\":\"a\",\"duration\":1,\"markers\":[],\"frames\":[],\"ticks\":[],\"profile\":{}",
                 "speedscope.app",
+            ),
+            ("H\u{9}P\u{7}\n\x04\x08\x01\x10\x02", "pprof"),
+            (
+                "\0\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10'\0\0",
+                "gperftools",
+            ),
+            ("# tracer: nop\n#\n", "traceconv"),
+            ("time    cpu  task name    wait time\n", "perf script"),
+            ("Dispatch_ID,GPU_ID,Grid_Size,Workgroup_Size\n", "rocprofv3"),
+            (
+                "{\"head\":{\"callFrame\":{\"functionName\":\"(root)\"",
+                "heap",
+            ),
+            (
+                "{\"traceID\": \"4a\", \"spans\": [{\"operationName\": \"GET\"",
+                "OpenTelemetry",
             ),
             ("#Entity   GPUTL  MCUTL\nID\n", "nvidia-smi"),
             ("{\"nodes\": [{\"id\": 1", "speedscope.app"),

@@ -79,6 +79,10 @@ pub struct Facts {
     /// Share of the critical path in which nothing was recorded.
     /// Without the time in which the recorder was paused.
     pub path_gap: Option<f64>,
+    /// At least this share of the wall has recorded work on some lane: beside a gap of the path, other threads may work.
+    pub covered: f64,
+    /// The share of the wall with any row, if it was computed.
+    pub coverage: Option<f64>,
     /// Time in which the recorder was paused.
     pub paused_ns: i64,
     /// Share of the critical path in which device work was launched but neither ran nor was queued behind
@@ -230,6 +234,13 @@ impl Facts {
         let is_iteration = |name: &str| is_any_of(&iterations, name);
         let path = PathShares::read(&path_names, &path_kinds, &kernels, wall_ns, is_iteration)?;
         let graphs = run.table("graph_launches")?;
+        let coverage = texts(&run.table("coverage")?, "found")?.pop();
+        let part = Part::read(&run.table("part")?)?;
+        // Of several ranks it is a mean, and of the whole run beside a part.
+        let is_whole = window.is_none() && part.is_none() && ranks < 2;
+        let coverage: Option<f64> = coverage
+            .filter(|_| is_whole)
+            .and_then(|found| found.parse().ok());
         let paused_ns = match ranks {
             0 | 1 => paused_ns(&run.table("pauses")?, window)?,
             _ => 0,
@@ -245,7 +256,9 @@ impl Facts {
             has_only_steps,
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
-            part: Part::read(&run.table("part")?)?,
+            covered: covered(coverage, &host, wall_ns),
+            coverage,
+            part,
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,
             incomplete_ranks,
@@ -340,10 +353,22 @@ impl Facts {
         })
     }
 
+    /// The part of a path without records in which no other lane worked either.
+    pub fn not_recorded(&self, path: &PathShares) -> f64 {
+        path.not_recorded.min(1.0 - self.covered)
+    }
+
     /// True for the name of an iteration, or of a group that contains one.
     pub fn is_iteration(&self, name: &str) -> bool {
         is_any_of(&self.iterations, name)
     }
+}
+
+/// Rows that only wait are recorded, but no work: however they lie, they take no more of the coverage than their sum.
+fn covered(coverage: Option<f64>, host: &Host, wall_ns: Option<i64>) -> f64 {
+    let waits = host.waits.iter().map(|row| row.1);
+    let waits = wall_ns.and_then(|wall_ns| trueno_analysis::share(waits.saturating_sum(), wall_ns));
+    (coverage.unwrap_or(0.0) - waits.unwrap_or(0.0)).max(0.0)
 }
 
 /// Pauses do not overlap.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::waits::names_a_wait;
 use trueno_plugin::{Result, Table};
 
 use crate::facts::{PROFILER, descending, sums};
@@ -53,6 +54,8 @@ impl Host {
                 let of = match category {
                     Some(PROFILER) => continue,
                     Some("waiting") => &mut waits,
+                    // Calls of the system have no category of their own.
+                    Some("outside bricks") if names_a_wait(name, true) => &mut waits,
                     _ => &mut by_name,
                 };
                 *of.entry(name).or_default() += ns;

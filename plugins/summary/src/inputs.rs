@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 38] = all(
+pub const INPUTS: [Input; 39] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 38] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 38] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 39] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 38] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 39] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -112,6 +112,10 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 38] {
         may(
             "graph_launches",
             "SELECT found, count FROM sanity.checks WHERE check = 'graphs_with_work' AND verdict = 'fail'",
+        ),
+        may(
+            "coverage",
+            "SELECT found FROM sanity.checks WHERE check = 'coverage' AND verdict = 'pass'",
         ),
         may("memory", "SELECT place, peak_bytes FROM memory.places"),
         may(

@@ -8,7 +8,7 @@ use trueno_analysis::vendors::is_communication;
 use trueno_analysis::wording::{self, percent};
 
 use crate::devices::Split;
-use crate::facts::{Bottleneck, Facts, of_kernels};
+use crate::facts::{Bottleneck, Facts, PathShares, of_kernels};
 use crate::sentence::{self, by_short_name, short};
 
 /// A finding with a smaller gain does not bound the run.
@@ -189,7 +189,7 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         // Ranks that wait for each other idle by the job's design.
         _ if facts.job.is_some_and(|job| job.stages > 1) => true,
         Some(path) => {
-            let others = path.host.max(path.not_recorded).max(path.waits);
+            let others = path.host.max(facts.not_recorded(path)).max(path.waits);
             path.devices() * NEARLY_AS_MUCH >= others
         }
         None => busiest >= idle,
@@ -306,7 +306,7 @@ fn of_held(facts: &Facts) -> Option<Limit> {
 /// Unexplained waits are the largest part of the path.
 fn of_waits(facts: &Facts) -> Option<Limit> {
     let path = facts.path.as_ref()?;
-    (path.waits > path.host.max(path.not_recorded)).then(|| Limit {
+    (path.waits > path.host.max(facts.not_recorded(path))).then(|| Limit {
         by: "waits".to_owned(),
         share: Some(path.waits),
         detail: {
@@ -365,9 +365,16 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
 fn of_gaps(facts: &Facts) -> Option<Limit> {
     let is_most = |gap: f64| {
         let path = facts.path.as_ref();
-        path.is_some_and(|path| gap > path.host.max(path.waits) && gap >= path.devices())
+        let is_largest = |path: &PathShares| {
+            let others = path.host.max(path.waits).max(facts.covered);
+            gap > others && gap >= path.devices()
+        };
+        path.is_some_and(is_largest)
     };
     let gap = not_recorded(facts).filter(|gap| *gap >= MAX_GAP || is_most(*gap))?;
+    if let Some(limit) = of_waits_alone(facts) {
+        return Some(limit);
+    }
     Some(Limit {
         by: "not recorded".to_owned(),
         share: Some(gap),
@@ -376,6 +383,24 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
             percent(gap),
             facts.path_whole(),
             beside_gaps(facts, gap)
+        ),
+    })
+}
+
+/// The rows of a file do nothing but wait.
+fn of_waits_alone(facts: &Facts) -> Option<Limit> {
+    let is_alone = facts.devices.is_empty() && facts.host.busy_ns == 0;
+    let share = facts.coverage.filter(|_| is_alone)?;
+    let names = facts.host.waits.iter().take(PARTS);
+    let names: Vec<String> = names.map(|row| short(&row.0)).collect();
+    (!names.is_empty()).then(|| Limit {
+        by: "waits".to_owned(),
+        share: Some(share),
+        detail: format!(
+            "waits: {} of {}, in {}; only waits were recorded, not the work between",
+            percent(share),
+            facts.path_whole(),
+            names.join(", ")
         ),
     })
 }
@@ -465,13 +490,13 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
     // A path that knows no order between streams has gaps where a device worked.
     let busiest_ns = facts.devices.iter().map(|device| device.split.busy_ns());
     let busiest = facts.share(busiest_ns.max().unwrap_or(0)).unwrap_or(0.0);
-    Some((gap + outside).min(1.0 - busiest.min(1.0)))
+    Some((gap + outside).min(1.0 - busiest.max(facts.covered).min(1.0)))
 }
 
 /// Waits of threads are the largest part of the path.
 fn of_host_waits(facts: &Facts) -> Option<Limit> {
     let path = facts.path.as_ref()?;
-    let is_most = path.waits > path.host.max(path.not_recorded);
+    let is_most = path.waits > path.host.max(facts.not_recorded(path));
     (is_most && !facts.host.waits.is_empty()).then(|| Limit {
         by: "waits".to_owned(),
         share: Some(path.waits),

@@ -7,6 +7,8 @@ use crate::sentence::{short, time};
 
 /// With fewer samples, shares are not reliable. The same limit as in the findings of `samples`.
 const MIN_SAMPLES: u64 = 100;
+/// Event of samples whose file does not say what was counted.
+const UNNAMED: &str = "samples";
 /// Name of unknown functions in the tables of `samples`.
 const NOT_KNOWN: &str = "not known";
 
@@ -94,9 +96,9 @@ impl Sampled {
             }
             None => text.push_str(agreeing(threads, " was seen running", " were seen running")),
         }
-        let whole = match (self.cpu_ns, &self.other_event) {
+        let whole = match (self.cpu_ns, self.other_event.as_deref()) {
             (Some(_), _) => "it".to_owned(),
-            (None, None) => "the samples".to_owned(),
+            (None, None | Some(UNNAMED)) => "the samples".to_owned(),
             (None, Some(event)) => format!("the samples of {event}"),
         };
         if let Some(hottest) = self.hottest_of(&whole) {
@@ -119,9 +121,11 @@ impl Sampled {
     /// Text such as `leaf ran in 87 % of it (85 to 88 %)`.
     fn hottest_of(&self, whole: &str) -> Option<String> {
         let (name, [share, low, high]) = self.hottest.as_ref()?;
-        let [share, low, high] = [share, low, high].map(|share| percent(*share));
+        // The interval is rounded outwards, as in the findings of `samples`.
+        let (low, high) = ((low * 100.0).floor(), (high * 100.0).ceil());
         Some(format!(
-            "{name} ran in {share} of {whole} ({low} to {high})"
+            "{name} ran in {} of {whole} ({low:.0} to {high:.0} %)",
+            percent(*share)
         ))
     }
 }

@@ -139,14 +139,14 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
     assert_eq!(
         sentence(&summary(inputs)),
         "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average) · app::leaf ran in 40 % of it \
-         (35 % to 45 %), estimated from 1,000 samples"
+         (35 to 45 %), estimated from 1,000 samples"
     );
     // A file whose functions have no names is named itself.
     let mut inputs = vec![wall(10 * MS, 7)];
     inputs.extend(sampled(950, Some("/usr/lib/libcrypto.so.3")));
     let told = sentence(&summary(inputs));
     assert!(
-        told.contains(" · libcrypto.so.3 (functions not known) ran in 50 % of it (45 % to 55 %)"),
+        told.contains(" · libcrypto.so.3 (functions not known) ran in 50 % of it (45 to 55 %)"),
         "{told}"
     );
     // Too few for shares.
@@ -177,6 +177,12 @@ fn of_several_events_the_one_that_counts_time_is_told() {
     let told = events(["instructions", "cycles:u"]);
     assert!(
         told.contains("of_second ran in 60 % of the samples ("),
+        "{told}"
+    );
+    // A file that says nothing of what was counted.
+    let told = events(["samples", "instructions"]);
+    assert!(
+        told.contains("of_first ran in 80 % of the samples (70 to 90 %)"),
         "{told}"
     );
     let told = events(["instructions", "cache-misses"]);
@@ -255,7 +261,7 @@ fn path(kind: &str, share: f64) -> TableBuilder {
 #[test]
 fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known() {
     let of_samples = "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average) · app::leaf ran in 40 % of it \
-                      (35 % to 45 %), estimated from 1,000 samples";
+                      (35 to 45 %), estimated from 1,000 samples";
     let no_path = Table::build("path_kinds")
         .text("kind", [""; 0])
         .f64("wall_share", [0.0; 0]);
@@ -296,7 +302,7 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
     inputs.extend(sampled(950, None));
     let told = sentence(&summary(inputs));
     assert!(
-        told.contains("unrecorded time: 80 % of the wall · app::leaf ran in 40 % of 1,000 samples (35 % to 45 %)"),
+        told.contains("unrecorded time: 80 % of the wall · app::leaf ran in 40 % of 1,000 samples (35 to 45 %)"),
         "{told}"
     );
     // Work of the program's own is told before what samples say.
@@ -346,7 +352,7 @@ fn time_that_threads_ran_is_told_as_measured_where_all_their_switches_are_known(
     assert_eq!(
         with(all, 950),
         "wall 10.0 ms · 3 threads used 14.0 ms of CPU time, measured (1.40 processors on average) · app::leaf ran in 40 % \
-         of it (35 % to 45 %), estimated from 1,000 samples"
+         of it (35 to 45 %), estimated from 1,000 samples"
     );
     assert_eq!(
         with(all, 10),
@@ -952,4 +958,95 @@ fn copies_of_a_host_are_a_part_beside_its_computation() {
         ),
         "{text}"
     );
+}
+
+/// Profilers record calls of the system, such as `poll`, beside work.
+#[test]
+fn a_thread_in_a_waiting_call_is_not_busy() {
+    let call = |name: &str| {
+        sentence(&summary([
+            wall(100 * MS, 9),
+            lanes(&[("thread 0", 80 * MS, 100 * MS)]),
+            categories(&[("host", "outside bricks", 80 * MS)]),
+            Table::build("by_brick")
+                .text("lane_kind", ["host"])
+                .text("name", [name])
+                .text("category", ["outside bricks"])
+                .i64("self_ns", [80 * MS])
+                .u64("calls", [1])
+                .i64("inclusive_ns", [80 * MS])
+                .i64("max_ns", [80 * MS]),
+        ]))
+        .to_owned()
+    };
+    assert!(
+        call("ioctl").contains("1 thread 80 % busy"),
+        "{}",
+        call("ioctl")
+    );
+    assert!(
+        call("poll").contains("1 thread 0 % busy"),
+        "{}",
+        call("poll")
+    );
+}
+
+#[test]
+fn waits_without_any_work_are_told_as_such() {
+    let wait = "NEGOTIATE_ALLREDUCE";
+    let output = summary([
+        wall(100 * MS, 9),
+        lanes(&[("rank", 40 * MS, 100 * MS)]),
+        categories(&[("host", "waiting", 40 * MS)]),
+        Table::build("by_brick")
+            .text("lane_kind", ["host"])
+            .text("name", [wait])
+            .text("category", ["waiting"])
+            .i64("self_ns", [40 * MS])
+            .u64("calls", [2])
+            .i64("inclusive_ns", [40 * MS])
+            .i64("max_ns", [30 * MS]),
+        Table::build("path_kinds")
+            .text("kind", ["gap"])
+            .f64("wall_share", [1.0]),
+        Table::build("coverage").text("found", ["0.4000"]),
+    ]);
+    let told = sentence(&output);
+    assert!(
+        told.contains(
+            "bound by waits: 40 % of the wall, in NEGOTIATE_ALLREDUCE; only waits were recorded, not the work between"
+        ),
+        "{told}"
+    );
+}
+
+/// The path follows one lane: in its gaps, others may work.
+#[test]
+fn a_gap_of_the_path_in_which_other_threads_work_is_not_unrecorded() {
+    let told = |coverage: &str, waits_ns: i64| {
+        let output = summary([
+            wall(100 * MS, 9),
+            lanes(&[("main", 20 * MS, 100 * MS), ("other", 70 * MS, 100 * MS)]),
+            categories(&[("host", "GEMM", 60 * MS), ("host", "optimizer", 30 * MS)]),
+            Table::build("by_brick")
+                .text("lane_kind", ["host"])
+                .text("name", ["wait"])
+                .text("category", ["waiting"])
+                .i64("self_ns", [waits_ns])
+                .u64("calls", [1])
+                .i64("inclusive_ns", [waits_ns])
+                .i64("max_ns", [waits_ns]),
+            Table::build("path_kinds")
+                .text("kind", ["work", "gap"])
+                .f64("wall_share", [0.2, 0.8]),
+            Table::build("coverage").text("found", [coverage]),
+        ]);
+        sentence(&output).to_owned()
+    };
+    assert!(told("0.9000", 0).ends_with("bound by computation: 67 % GEMM, 33 % optimizer"));
+    assert!(told("0.4000", 0).ends_with("bound by unrecorded time: 60 % of the wall"));
+    // More is recorded than not.
+    assert!(told("0.6000", 0).ends_with("bound by computation: 67 % GEMM, 33 % optimizer"));
+    // A thread that waits all the time covers the wall, and works for none of it.
+    assert!(told("1.0000", 100 * MS).ends_with("bound by unrecorded time: 80 % of the wall"));
 }

@@ -22,7 +22,7 @@ use trueno_format::schema::{CollectiveRow, TableRow};
 use self::believable::{Believable, Doubts};
 use super::category::Categories;
 use super::collectives::Collective;
-use super::decimal::{EPOCH_NS, float, nanoseconds};
+use super::decimal::{MAX_NS, float, nanoseconds};
 use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
@@ -74,6 +74,8 @@ pub(super) struct Collector<'a> {
     pub layout: Layout,
     /// The same, indexed by lane.
     roles: Vec<Role>,
+    /// Lanes whose rows count what is within them, see [`Place::is_inclusive`](super::layout::Place::is_inclusive).
+    pub inclusive_lanes: BTreeSet<u32>,
     pub survey: Survey,
     pub is_survey: bool,
     /// Name of the format, if a file of another format is fed in as events.
@@ -141,6 +143,7 @@ impl<'a> Collector<'a> {
             signature_numbers: Vec::new(),
             layout: Layout::default(),
             roles: Vec::new(),
+            inclusive_lanes: BTreeSet::new(),
             survey: Survey::default(),
             is_survey: true,
             maker: None,
@@ -209,9 +212,8 @@ impl<'a> Collector<'a> {
         if self.reach.or(self.reach_of_counters).is_some() {
             return Ok(());
         }
-        let is_epoch = float(time)
-            .is_some_and(|ns| (EPOCH_NS.start as f64..EPOCH_NS.end as f64).contains(&ns));
-        let next = if is_epoch {
+        let are_nanoseconds = float(time).is_some_and(|ns| ns.abs() < MAX_NS as f64);
+        let next = if are_nanoseconds {
             ", and these look like nanoseconds (hint: divide ts and dur by 1000, and import again)"
         } else {
             " within 146 years"
@@ -343,7 +345,11 @@ impl<'a> Collector<'a> {
                 .reach_of_counters
                 .get_or_insert((record.start_ns, record.end_ns));
             (*first, *last) = ((*first).min(record.start_ns), (*last).max(record.end_ns));
-        } else {
+        } else if !matches!(
+            record.event,
+            HostEvent::Flow { .. } | HostEvent::LaunchFlow { .. }
+        ) {
+            // The end of an arrow is no work.
             self.reach(record.start_ns, record.end_ns);
         }
         self.believable.host(&record);

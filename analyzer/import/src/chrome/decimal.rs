@@ -1,7 +1,7 @@
 //! Numbers from their decimal digits, without rounding on the way.
 
 /// Times lie within 146 years of 0, so that differences never overflow.
-const MAX_NS: i64 = 1 << 62;
+pub(super) const MAX_NS: i64 = 1 << 62;
 
 /// Times in this range (2001 to 2096) are taken to be Unix time.
 pub(super) const EPOCH_NS: std::ops::Range<i64> =

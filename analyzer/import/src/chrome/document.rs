@@ -51,6 +51,8 @@ pub(super) struct Shape {
     pub has_only_others: bool,
     /// The first fields of an object without an event array.
     pub keys: Vec<String>,
+    /// Several objects without events follow one another, as in a log.
+    pub is_lines: bool,
     /// Further documents after the first, each on its own line.
     pub documents: u64,
     pub zeros: u64,
@@ -84,6 +86,10 @@ pub(super) fn read<R: Read>(
     shape.zeros = from.zeros()?;
     match from.space()? {
         None => Ok(()),
+        Some(b'{') if !shape.has_events => {
+            shape.is_lines = true;
+            Ok(())
+        }
         Some(_) => Ok(from.unexpected("nothing after the trace")?),
     }
 }
@@ -238,6 +244,11 @@ impl Shape {
                 .to_owned()
         } else if self.has_events {
             "its objects have no ph".to_owned()
+        } else if self.is_lines {
+            format!(
+                "found JSON lines, as in a log, the first with {}",
+                self.keys.join(", ")
+            )
         } else if self.keys.is_empty() {
             "found an empty object".to_owned()
         } else {

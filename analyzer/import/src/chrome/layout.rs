@@ -35,6 +35,8 @@ pub(super) struct Place {
     pub stream: u32,
     /// Rows that contain others are annotations: only the innermost are work.
     pub may_nest: bool,
+    /// Rows within others are parts of them: only the outermost are work.
+    pub is_inclusive: bool,
     pub is_stated: bool,
 }
 
@@ -494,6 +496,7 @@ impl Evidence {
             device,
             stream: stream.unwrap_or(NO_STREAM),
             may_nest: self.may_nest,
+            is_inclusive: false,
             is_stated,
         };
         let in_device = |device: u32, is_stated: bool| match vendors::device_lane(name) {
@@ -545,6 +548,8 @@ impl Evidence {
                 let device = lane.thread.parse().unwrap_or(0);
                 let place = Place {
                     stream: 0,
+                    // The profiler of PyTorch before Kineto gives each operator the device time of all within it.
+                    is_inclusive: true,
                     ..place(device, true)
                 };
                 return Verdict::Role(Role::Work(place));

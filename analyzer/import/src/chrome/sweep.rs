@@ -76,6 +76,8 @@ struct Sweep<'g, 'a> {
     lane: Option<u32>,
     threads: u32,
     open: Vec<Open>,
+    /// The innermost of the rows that ended last.
+    ended: Option<Open>,
     /// Ends of flows that wait for the next slice.
     next: Vec<Flow>,
     /// Calls in which flows to device work may start; empty if the file has no such flows.
@@ -112,6 +114,7 @@ pub(super) fn sweep(
         lane: None,
         threads: 0,
         open: Vec::new(),
+        ended: None,
         next: Vec::new(),
         calls: Vec::new(),
         has_launch_flows,
@@ -148,12 +151,10 @@ impl Sweep<'_, '_> {
             self.end_lane()?;
             self.lane = Some(record.lane);
         }
-        while self
-            .open
-            .last()
-            .is_some_and(|open| open.end_ns <= record.start_ns)
-        {
-            self.open.pop();
+        while let Some(open) = self.open.pop_if(|open| open.end_ns <= record.start_ns) {
+            if self.ended.is_none_or(|ended| ended.end_ns < open.end_ns) {
+                self.ended = Some(open);
+            }
         }
         match record.event {
             HostEvent::Iteration { .. }
@@ -212,6 +213,7 @@ impl Sweep<'_, '_> {
             self.collector.notes.skip("flow without a slice around it");
         }
         self.open.clear();
+        self.ended = None;
         self.calls.clear();
         self.thread = None;
         match self.device_work.take() {
@@ -220,13 +222,18 @@ impl Sweep<'_, '_> {
         }
     }
 
-    /// Either the previous row contains this one, or it is finished.
+    /// Either the previous row contains this one, or it is finished. Of the two the inner one is work, unless rows count
+    /// what is within them.
     fn device_work(&mut self, work: DeviceWork) -> Result<(), Error> {
         let Some(before) = self.device_work.replace(work) else {
             return Ok(());
         };
         let (inner, outer) = (work.record, before.record);
         let holds = inner.start_ns < outer.end_ns && inner.end_ns <= outer.end_ns;
+        if holds && self.collector.inclusive_lanes.contains(&inner.lane) {
+            self.device_work = Some(before);
+            return self.device_row(work, true);
+        }
         self.device_row(before, holds)
     }
 
@@ -587,7 +594,10 @@ impl Sweep<'_, '_> {
     }
 
     fn flow(&mut self, flow: Flow) -> Result<(), Error> {
+        let ended_now = |open: &Open| open.end_ns == flow.time_ns && flow.end == FlowEnd::Start;
         let around = self.innermost(flow.time_ns).copied();
+        // TensorFlow's timelines let arrows begin where their operators end.
+        let around = around.or(self.ended.filter(ended_now));
         let begins_now = around.is_some_and(|open| open.start_ns == flow.time_ns);
         match around {
             Some(around) if flow.end != FlowEnd::EndInNext || begins_now => {

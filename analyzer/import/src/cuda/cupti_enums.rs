@@ -200,8 +200,13 @@ impl SyncKind {
         })
     }
 
-    /// From words such as `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE` or `Stream Sync`.
+    /// From words such as `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE`, `Stream Sync` or
+    /// `synchronization(STREAM_SYNCHRONIZE)`.
     pub fn from_words(words: &str) -> Option<Self> {
+        let within = words.strip_prefix("synchronization(");
+        let words = within
+            .and_then(|rest| rest.strip_suffix(')'))
+            .unwrap_or(words);
         let words = words
             .strip_prefix("CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_")
             .unwrap_or(words);

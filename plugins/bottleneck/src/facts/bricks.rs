@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_analysis::name_groups::NameGroups;
+use trueno_analysis::name_pattern;
 use trueno_plugin::{Result, Run, rank};
 
 use super::loader_names::is_loader;
@@ -88,6 +89,16 @@ pub struct Bricks {
 }
 
 impl Bricks {
+    /// True of the name of a run or an iteration, which frame work.
+    pub fn is_frame(&self, name: &str) -> bool {
+        let frames = self.names.iter();
+        let mut frames = frames.filter(|row| matches!(row.kind.as_str(), "run" | "iteration"));
+        // Either may be the name of a group, such as `step*`.
+        frames.any(|row| {
+            name_pattern::matches(name, &row.name) || name_pattern::matches(&row.name, name)
+        })
+    }
+
     /// Reads the inputs about bricks.
     ///
     /// # Errors

@@ -91,7 +91,7 @@ impl Rule for DataLoad {
         let (gain_ns, fix, assumption) = if is_alongside {
             (
                 facts.path.gain_ns(name, 0.5).min(path_ns / 2),
-                "two loaders",
+                "running two loaders at once",
                 "two loaders at once take half the time".to_owned(),
             )
         } else {

@@ -58,10 +58,15 @@ impl Rule for Preprocessing {
         if facts.share(work_ns) < options.preprocessing.preprocessing_share || is_one_call {
             return;
         }
-        let most = names
-            .iter()
-            .max_by_key(|(name, ns)| (**ns, std::cmp::Reverse(**name)));
+        // That the time is within the step is known.
+        let is_named = |row: &(&&str, &i64)| *row.1 > 0 && !facts.bricks.is_frame(row.0);
+        let most = names.iter().filter(is_named);
+        let most = most.max_by_key(|(name, ns)| (**ns, std::cmp::Reverse(**name)));
         let (name, name_ns) = most.map_or(("", 0), |(name, ns)| (*name, *ns));
+        let mostly = match name {
+            "" => String::new(),
+            name => format!(", mostly in {} ({})", short(name), time(name_ns)),
+        };
         let rest_ns = facts.window.until_ns.saturating_sub(first_ns).max(0);
         Draft {
             class: CLASS,
@@ -74,10 +79,8 @@ impl Rule for Preprocessing {
                 "the work is on the critical path; assumes that the next input can be prepared meanwhile".into(),
             ),
             lead: format!(
-                "the host works for {} of an iteration before the device starts, mostly in {} ({})",
-                percent(facts.share(work_ns)),
-                short(name),
-                time(name_ns)
+                "the host works for {} of an iteration before the device starts{mostly}",
+                percent(facts.share(work_ns))
             ),
             fix: "preparing the next input ahead".into(),
             evidence: format!(

@@ -103,10 +103,7 @@ const NAMED_SHARE: f64 = 0.2;
 
 /// For example `, 38 % of that time in aten::to`: what the host does in most of the gaps.
 fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String {
-    let names = facts.bricks.names.iter();
-    let steps = names.filter(|row| matches!(row.kind.as_str(), "run" | "iteration"));
-    let steps: BTreeSet<&str> = steps.map(|row| row.name.as_str()).collect();
-    let is_own = |name: &str| !steps.contains(name);
+    let is_own = |name: &str| !facts.bricks.is_frame(name);
     let most = facts.path.most_within(during, is_own);
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
     match most.map(|(name, ns)| (name, share(ns))) {
@@ -135,6 +132,13 @@ fn only_ran((name, category, _): &(String, String, i64)) -> bool {
     name == "running" && category == "outside bricks"
 }
 
+/// Returns whether all of the path's work runs while all other lanes idle.
+fn never_at_once(facts: &Facts) -> bool {
+    let work_ns = facts.path.kind_ns("work");
+    let alone = facts.path.alone.iter().map(|row| row.2);
+    work_ns > 0 && alone.saturating_sum() >= work_ns
+}
+
 fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // What is alone around tiny tasks is starting and joining them.
     let is_joins = verdicts.findings.iter().any(|one| one.code == "joins");
@@ -153,7 +157,11 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         *of_ranks.entry(without_rank(lane).0).or_default() += 1;
     }
     let lanes = of_ranks.into_values().max().unwrap_or(0);
-    let lanes = lanes.max(facts.tasks.most_at_once());
+    let lanes = match facts.tasks.most_at_once() {
+        // Threads that never work at once show no work that can be shared.
+        0 | 1 if never_at_once(facts) => 1,
+        tasks => lanes.max(tasks),
+    };
     // More threads than processors take turns.
     let processors = facts
         .window

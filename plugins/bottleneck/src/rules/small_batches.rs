@@ -134,7 +134,10 @@ fn threads(work: &Work) -> Option<i64> {
     Some(work.blocks?.saturating_mul(work.threads?))
 }
 
-/// For example `, most in gemm with 1 block of 1 thread, under 0.1 % of what gpu0 holds`: the name with the most
+/// Shares are shown in whole percent.
+const WHOLE_PERCENT: f64 = 0.01;
+
+/// For example `, most in gemm with 1 block of 1 thread, under 1 % of what gpu0 holds`: the name with the most
 /// time in small grids, with its largest grid.
 fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
     let mut by_name: BTreeMap<u32, (i64, &Work)> = BTreeMap::new();
@@ -153,9 +156,12 @@ fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
     let (blocks, of) = (number(work.blocks), number(work.threads));
     let held = facts.device.multiprocessors.map(|count| {
         let share = threads(work).unwrap_or(0) as f64 / count.saturating_mul(HELD_THREADS) as f64;
-        let under = if share < 0.001 { 0.001 } else { share };
-        let word = if share < 0.001 { "under" } else { "at most" };
-        format!(", {word} {} of what {device} holds", percent(under))
+        let (word, share) = if share < WHOLE_PERCENT {
+            ("under", WHOLE_PERCENT)
+        } else {
+            ("at most", share)
+        };
+        format!(", {word} {} of what {device} holds", percent(share))
     });
     format!(
         ", most in {} with {} of {}{}",
@@ -167,7 +173,7 @@ fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
 }
 
 /// Share of the window that small grids must take if there are too few of them for a pattern.
-const MOST: f64 = 0.5;
+const MUCH: f64 = 0.2;
 
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
@@ -194,9 +200,9 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         return;
     }
     let share = small_ns as f64 / all_ns.max(1) as f64;
-    // A few kernels are no pattern, but they are the run if they hold the device for most of it.
-    let is_most = facts.share(small_ns) >= MOST;
-    if share < options.small_batches.small_share || (n < options.gaps.least_gaps && !is_most) {
+    // A few kernels are no pattern, but one long kernel in a small grid is worth more than many short ones.
+    let is_much = facts.share(small_ns) >= MUCH;
+    if share < options.small_batches.small_share || (n < options.gaps.least_gaps && !is_much) {
         return;
     }
     let names = names.into_iter();

@@ -21,6 +21,7 @@ use crate::facts::{Facts, Without, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, count, percent, time};
+use trueno_plugin::agreeing;
 
 /// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
@@ -139,10 +140,10 @@ impl Rule for Transfer {
             place: name.clone(),
             confidence: certain,
             lead: format!(
-                "copies occupy {name} for {} of the wall ({} in {} copies)",
+                "copies occupy {name} for {} of the wall ({} in {})",
                 percent(facts.share(capped)),
                 moved(&copies),
-                count(copies.len() as u64)
+                copies_of(copies.len() as u64)
             ),
             fix: fix.into(),
             evidence: format!(
@@ -175,6 +176,10 @@ impl Rule for Transfer {
 }
 
 /// Bytes of the copies, in words: a trace need not have those of all.
+fn copies_of(n: u64) -> String {
+    format!("{} {}", count(n), agreeing(n, "copy", "copies"))
+}
+
 fn moved(copies: &[&Work]) -> String {
     let sizes = copies.iter().filter_map(|work| work.copy?.bytes);
     let (known, sum) = sizes.fold((0, 0_u64), |(known, sum), size| {
@@ -276,10 +281,10 @@ fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts
             (Confidence::Low, NO_PATH.to_owned())
         },
         lead: format!(
-            "copies within {name} take {} of the wall ({} in {} copies)",
+            "copies within {name} take {} of the wall ({} in {})",
             percent(facts.share(alone_ns)),
             moved(&copies),
-            count(n)
+            copies_of(n)
         ),
         fix: "leaving out copies within the device".into(),
         evidence: format!(

@@ -297,6 +297,21 @@ fn no_more_threads_help_than_there_are_processors() {
 }
 
 #[test]
+fn threads_that_never_work_at_once_share_no_work() {
+    let codes = |work_us: i64| {
+        let mut inputs = alone(&[(0, 0)]);
+        inputs.push(
+            Table::build("path_kinds")
+                .text("kind", ["work"])
+                .i64("dur_ns", [work_us * US]),
+        );
+        found(inputs, &[(0, 0)])
+    };
+    assert!(codes(1_400).contains_key("one_lane"));
+    assert!(!codes(1_200).contains_key("one_lane"));
+}
+
+#[test]
 fn that_a_thread_ran_alone_is_no_work_to_split() {
     let ran = Table::build("path_alone")
         .text("name", ["running"])

@@ -77,7 +77,7 @@ fn a_gap_after_a_launch_is_not_the_host_s() {
 
 /// A typical first CUDA program: one kernel of one block is the whole run.
 #[test]
-fn one_kernel_of_one_block_is_found_if_it_is_most_of_the_run() {
+fn one_kernel_of_one_block_is_found_if_it_is_much_of_the_run() {
     let code = |dur_us: i64, blocks: i64| {
         let rows = [Work::at("gemm", 0, dur_us)];
         let on_path = Table::build("path_names")
@@ -99,7 +99,8 @@ fn one_kernel_of_one_block_is_found_if_it_is_most_of_the_run() {
         (vec!["small_grids".to_owned()], vec![Some(450 * US)])
     );
     assert_eq!(code(900, 4096).0, [""; 0]);
-    assert_eq!(code(300, 1).0, [""; 0]);
+    assert_eq!(code(300, 1).0, ["small_grids"]);
+    assert_eq!(code(100, 1).0, [""; 0]);
 }
 
 /// Kernels of four names, each launched twice; each first launch call takes `first_us`.
@@ -140,22 +141,17 @@ fn first_launches_that_load_code_are_set_up() {
 
 /// A kernel after 600 of 1,000 µs, preceded by 600 µs of host work in `calls` calls.
 fn input_first(step: Option<i64>, calls: i64) -> Output {
+    input_of("decode_jpeg", step, calls)
+}
+
+fn input_of(name: &'static str, step: Option<i64>, calls: i64) -> Output {
     let late = Work {
         called_us: Some(590),
         ..Work::at("forward", 600, 400)
     };
     let steps = Table::build("first_step").i64("first_ns", [step.map(|us| us * US)]);
     let each_us = 600 / calls;
-    let decode = |call| {
-        (
-            "work",
-            Some("decode_jpeg"),
-            "thread 0",
-            0,
-            call * each_us,
-            each_us,
-        )
-    };
+    let decode = |call| ("work", Some(name), "thread 0", 0, call * each_us, each_us);
     let mut on_path: Vec<_> = (0..calls).map(decode).collect();
     on_path.push(("work", Some("forward"), "gpu0/stream 7", 0, 600, 400));
     let on_path: TableBuilder = pieces(&on_path);
@@ -165,8 +161,31 @@ fn input_first(step: Option<i64>, calls: i64) -> Output {
         path(&[("work", 1_000)]),
         on_path,
         steps,
+        Table::build("by_brick")
+            .text("lane_kind", ["host"])
+            .text("kind", ["iteration"])
+            .text("name", ["step 7"])
+            .text("category", [""])
+            .u64("calls", [1_u64])
+            .i64("inclusive_ns", [1_000 * US])
+            .i64("min_ns", [1_000 * US])
+            .i64("median_ns", [1_000 * US])
+            .i64("max_ns", [1_000 * US]),
     ];
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+#[test]
+fn an_iteration_is_not_named_as_what_it_prepares() {
+    let sentence = |name| texts(&input_of(name, Some(0), 4), "bottlenecks", "sentence");
+    let [named] = &sentence("decode_jpeg")[..] else {
+        panic!("one finding");
+    };
+    assert!(named.contains("before the device starts, mostly in decode_jpeg"));
+    let [unnamed] = &sentence("step 7")[..] else {
+        panic!("one finding");
+    };
+    assert!(unnamed.contains("before the device starts; "), "{unnamed}");
 }
 
 #[test]

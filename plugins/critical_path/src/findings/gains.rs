@@ -11,9 +11,11 @@ const MIN_GAIN: f64 = 0.005;
 
 /// Reports the name with the largest gain.
 pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
-    // A frame around everything, and time that nothing explains, are no levers.
+    // A frame around everything, a wait, and time that nothing explains, are no levers.
     let is_lever = |row: &&Opportunity| {
-        !row.name.starts_with("kind:") && (row.path_ns as f64) < FRAME * facts.wall_ns as f64
+        !row.name.starts_with("kind:")
+            && !row.is_wait
+            && (row.path_ns as f64) < FRAME * facts.wall_ns as f64
     };
     let best = facts.opportunities.iter().find(is_lever)?;
     let [_, half_ns, all_ns] = best.gains_ns?;

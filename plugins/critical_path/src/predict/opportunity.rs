@@ -5,7 +5,7 @@
 //! nothing: the path would stay as long as it is. Gains of several names do not add up: they
 //! share time, and after the first gain another path may be the longest.
 //!
-//! Functions that do next to nothing themselves (frames of an interpreter around everything) come after all other names,
+//! Functions that do next to nothing themselves (frames of an interpreter around everything), and names that only wait, come after all other names,
 //! in the choice of names whose gains are computed as well: that a program is shorter without its main function is no
 //! opportunity.
 
@@ -35,13 +35,17 @@ pub struct Opportunity {
     /// unknown what that lane waits for, no gain can be predicted.
     pub is_bounded: bool,
     pub is_frame: bool,
+    /// All its rows do nothing but wait: what they wait for can be faster, and not the wait itself.
+    pub is_wait: bool,
 }
 
 impl Opportunity {
-    /// Returns whether this cannot be made faster by itself: a frame, or a lag that follows from how work is
+    /// Returns whether this cannot be made faster by itself: a frame, a wait, or a lag that follows from how work is
     /// launched.
     fn comes_last(&self) -> bool {
-        self.is_frame || ["kind:queue", "kind:launch_delay"].contains(&self.name.as_str())
+        self.is_frame
+            || self.is_wait
+            || ["kind:queue", "kind:launch_delay"].contains(&self.name.as_str())
     }
 }
 
@@ -59,7 +63,8 @@ pub fn opportunities(
     let mut kept_ns = Vec::new();
     let mut names = names;
     let frames = frames(graph, &names);
-    names.sort_by_key(|row| frames.contains(&row.name));
+    let waits = waits(graph, &names);
+    names.sort_by_key(|row| frames.contains(&row.name) || waits.contains(&row.name));
     for (rank, row) in names.into_iter().enumerate() {
         let PathTime {
             name,
@@ -83,6 +88,7 @@ pub fn opportunities(
             gains_ns: gains.flatten(),
             is_bounded: gains == Some(None),
             is_frame: frames.contains(&name),
+            is_wait: waits.contains(&name),
         });
     }
     for (kind, (path_ns, _)) in path.by_kind() {
@@ -104,6 +110,7 @@ pub fn opportunities(
             gains_ns,
             is_bounded: gains_ns.is_none(),
             is_frame: false,
+            is_wait: false,
         });
     }
     out.sort_by(|a, b| {
@@ -128,6 +135,18 @@ fn frames(graph: &Graph<'_>, names: &[PathTime]) -> BTreeSet<u32> {
         }
     }
     frames
+}
+
+/// Names that have the category `waiting` wherever they occur.
+fn waits(graph: &Graph<'_>, names: &[PathTime]) -> BTreeSet<u32> {
+    let mut waits: BTreeSet<u32> = names.iter().map(|row| row.name).collect();
+    let texts = &graph.run.texts;
+    for label in graph.run.labels.all() {
+        if texts.get(label.category) != Some("waiting") {
+            waits.remove(&label.name);
+        }
+    }
+    waits
 }
 
 /// Returns `None` if only background lanes prevent a gain.

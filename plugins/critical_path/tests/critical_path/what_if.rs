@@ -411,6 +411,29 @@ fn a_frame_that_only_waits_holds_no_prediction_up() {
     assert!(out.finding("prediction_bounded").is_none());
 }
 
+/// A wait on the path is as long as what it waits for: it comes last, and is not proposed to be made shorter.
+#[test]
+fn a_wait_is_no_lever() {
+    let wait = interval(1, "function", "select.epoll.poll", 0, 800).category("waiting");
+    let run = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(1_000),
+            bricks: vec![wait, interval(2, "function", "handle", 800, 1_000)],
+            ..RunFixture::default()
+        },
+        ..Linked::default()
+    };
+    let out = run.analyse();
+    let rows = lines(out.table("opportunity"), &["name", "path_ns"]);
+    assert_eq!(rows, ["handle | 200", "select.epoll.poll | 800"]);
+    let lever = out.finding("largest_opportunity").unwrap();
+    assert!(
+        lever.title.starts_with("if `handle` took half"),
+        "{}",
+        lever.title
+    );
+}
+
 #[test]
 fn a_lane_that_leaves_no_telling_is_named() {
     let run = with_a_monitor("pump.py(3): turn");

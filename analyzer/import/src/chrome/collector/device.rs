@@ -172,6 +172,9 @@ impl Collector<'_> {
             let lane = self.lanes.number(&event.process, &event.thread);
             let (device, stream) = device_and_stream(event, Some(place));
             self.devices.insert(device);
+            if place.is_inclusive {
+                self.inclusive_lanes.insert(lane);
+            }
             let stated = event.arguments.correlation.or(event.arguments.connection);
             let correlation = stated.unwrap_or_else(|| self.id_at(event, start_ns));
             let name = self.name(&event.name);
@@ -313,7 +316,10 @@ fn external(arguments: &Arguments) -> u64 {
 
 pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
     let lower = name.trim().to_ascii_lowercase();
-    let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    // `[CUDA memcpy HtoD]`, as nsys and nvprof print.
+    let own = lower.trim_start_matches('[');
+    let own = own.strip_prefix("cuda ").unwrap_or(own);
+    let begins = |words: &[&str]| words.iter().any(|word| own.starts_with(word));
     let is_copy = begins(&[
         "memcpy",
         "copyhost",

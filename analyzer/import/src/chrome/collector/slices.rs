@@ -15,6 +15,7 @@ use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
 use crate::chrome::unitrace;
 use crate::cuda::call_kind::without_version;
+use crate::cuda::cupti_enums::SyncKind;
 
 pub(super) const NO_WORK: &str =
     "row of a device that is not work: idle time, or a sum over other rows";
@@ -415,6 +416,8 @@ fn resolved(event: &Event, class: Class) -> Class {
     let signs = signs.into_iter().filter(|sign| *sign).count();
     let is_work = signs >= 2 && arguments.stream.is_some() && !is_call;
     match class {
+        // CUPTI's records of waits, which others print among its kernels.
+        _ if is_work && SyncKind::from_words(&name).is_some() => Class::Wait,
         _ if is_work => class_of_work(&name),
         Class::CallOrWork => Class::Call,
         _ if is_call => Class::Call,

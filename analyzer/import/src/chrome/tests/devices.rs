@@ -457,6 +457,70 @@ fn the_profiler_of_pytorch_before_kineto_is_read() {
     assert_eq!(run.rows("edges", "kind"), ["spawns"]);
 }
 
+/// Its rows of a device are operators, each with the time of all within it.
+#[test]
+fn the_outermost_rows_of_the_profiler_before_kineto_are_work() {
+    let row = |name: &str, ts: u32, dur: u32| {
+        format!(
+            r#"{{"name": "{name}", "ph": "X", "ts": {ts}, "dur": {dur}, "tid": 0, "pid": "CUDA functions", "args": {{}}}}"#
+        )
+    };
+    let run = import(trace(&[
+        row("conv2d", 0, 100),
+        row("cudnn_convolution", 10, 80),
+        row("contiguous", 12, 2),
+        row("relu", 110, 5),
+    ]))
+    .unwrap();
+    assert_eq!(
+        run.rows("kernels", "name dur_ns"),
+        ["conv2d 100000", "relu 5000"]
+    );
+}
+
+#[test]
+fn a_record_of_a_wait_among_kernels_is_a_wait() {
+    let run = import(trace(&[
+        slice(
+            "cuda_runtime",
+            "cudaStreamSynchronize_v3020",
+            ("50", "50"),
+            (0, 60),
+            r#""correlation": 5"#,
+        ),
+        slice(
+            "synchronization",
+            "synchronization(STREAM_SYNCHRONIZE)",
+            ("50", "9"),
+            (10, 50),
+            r#""stream_id": 7, "correlation": 5"#,
+        ),
+        slice(
+            "kernel",
+            "gemm",
+            ("0", "7"),
+            (10, 45),
+            r#""device": 0, "stream": 7, "correlation": 4"#,
+        ),
+    ]))
+    .unwrap();
+    assert_eq!(run.rows("kernels", "name"), ["gemm"]);
+    assert_eq!(run.rows("syncs", "kind dur_ns"), ["stream 50000"]);
+}
+
+#[test]
+fn copies_named_as_nsys_prints_them_are_copies() {
+    let run = import(trace(&[
+        process("1", "GPU 0"),
+        slice("", "[CUDA memcpy HtoD]", ("1", "7"), (0, 10), ""),
+        slice("", "[MEMCPY] DtoH", ("1", "7"), (20, 10), ""),
+        slice("", "scale", ("1", "7"), (40, 10), ""),
+    ]))
+    .unwrap();
+    assert_eq!(run.rows("kernels", "name"), ["scale"]);
+    assert_eq!(run.rows("transfers", "direction"), ["h2d", "d2h"]);
+}
+
 #[test]
 fn one_sign_alone_is_a_question_and_a_flag_answers_it() {
     let events = trace(&[

@@ -133,6 +133,10 @@ fn what_is_no_trace_is_refused_with_what_was_found() {
         ("{}", "empty object"),
         ("{\"spans\": [], \"projectId\": 3}", "spans, projectId"),
         ("[{\"a\": 1}]", "no ph"),
+        (
+            "{\"cpu\": 1}\n{\"cpu\": 2}\n",
+            "JSON lines, as in a log, the first with cpu",
+        ),
     ] {
         for run in [import(content), partial(content)] {
             let error = run.err().unwrap();

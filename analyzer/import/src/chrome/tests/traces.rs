@@ -449,3 +449,23 @@ fn python_functions_tell_where_they_are_defined() {
     let bricks = run.unwrap().rows("bricks", "name line");
     assert_eq!(bricks, ["f.rs(3): f -"]);
 }
+
+/// TensorFlow draws an arrow from the end of an operator to the start of the next, with phases `s` and `t`.
+#[test]
+fn an_arrow_may_begin_where_its_slice_ends_and_makes_no_run_longer() {
+    let flow = |phase: &str, thread: u32, ts: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "cat": "DataFlow", "name": "a", "id": 1, "pid": 1, "tid": {thread}, "ts": {ts}}}"#
+        )
+    };
+    let run = import(trace(&[
+        event("\"ph\": \"X\", \"name\": \"read\", \"ts\": 10, \"dur\": 5"),
+        format!(r#"{{"ph": "X", "name": "multiply", "pid": 1, "tid": 3, "ts": 17, "dur": 20}}"#),
+        flow("s", 2, 15),
+        flow("t", 3, 17),
+        flow("t", 3, 900),
+    ]))
+    .unwrap();
+    assert_eq!(run.rows("edges", "kind"), ["depends_on"]);
+    assert_eq!(run.run.wall_ns, Some(27_000));
+}
