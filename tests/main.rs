@@ -39,6 +39,7 @@ mod import;
 mod installed;
 mod isolate;
 mod iterations;
+mod job_catalog;
 mod killed;
 mod kineto;
 mod mcp;

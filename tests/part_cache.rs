@@ -12,18 +12,24 @@ use crate::harness::{Dir, Done, Run, ends, section, standard_plugins};
 use crate::rank_jobs::job;
 
 /// A job of four ranks. One of them is late.
-fn four_ranks(dir: &Dir) -> PathBuf {
+pub fn four_ranks(dir: &Dir) -> PathBuf {
     let made = dir.join("job");
     job(|step| step.compute += 2_000_000).run(Some(&made));
     made
 }
 
-fn report(dir: &Dir, job: &Path, args: &[&str]) -> Done {
+pub fn report(dir: &Dir, job: &Path, args: &[&str]) -> Done {
     dir.report(job, &[args, &["--json", "-"]].concat()).exits(0)
 }
 
 /// `rank-task` for these ranks, with the standard plugins.
 fn task(dir: &Dir, job: &Path, ranks: &[u32], flags: &[&str]) -> Run {
+    let task = json!({"job": job, "ranks": ranks, "parts": dir.join("parts")});
+    run_task(dir, task, flags, &[])
+}
+
+/// `rank-task` with these switches, for a task with the standard plugins and these flags of the report.
+pub fn run_task(dir: &Dir, mut task: Value, flags: &[&str], switches: &[&str]) -> Run {
     let plugins = standard_plugins(dir);
     let own = [
         "--no-default-plugins",
@@ -31,19 +37,13 @@ fn task(dir: &Dir, job: &Path, ranks: &[u32], flags: &[&str]) -> Run {
         "--plugin-dir",
         plugins.to_str().unwrap(),
     ];
-    let flags = [&own[..], flags].concat();
-    let told = json!({
-        "job": job,
-        "ranks": ranks,
-        "parts": dir.join("parts"),
-        "report": flags,
-    });
+    task["report"] = json!([&own[..], flags].concat());
     // One of each: another task may still read its own.
     static TASKS: AtomicU32 = AtomicU32::new(0);
     let number = TASKS.fetch_add(1, Ordering::Relaxed);
     let file = dir.join(&format!("task-{number}.json"));
-    fs::write(&file, told.to_string()).unwrap();
-    dir.command(&["rank-task", file.to_str().unwrap()])
+    fs::write(&file, task.to_string()).unwrap();
+    dir.command(&[&["rank-task", file.to_str().unwrap()], switches].concat())
 }
 
 /// All part files, with their modification times.
@@ -153,6 +153,28 @@ fn parts_that_were_changed_are_made_again() {
     merged.stderr_has("it belongs to another rank");
 }
 
+/// Merging what `lateness` reads of `collectives` reads nothing of other plugins.
+#[test]
+fn a_task_reads_what_its_next_round_needs() {
+    let dir = Dir::new();
+    let job = four_ranks(&dir);
+    task(&dir, &job, &[0, 1, 2, 3], &[]).exits(0);
+    let all = files(&dir);
+    let of_rank_1 = all.keys().filter(|file| file.ends_with("rank=1.arrow"));
+    for file in of_rank_1 {
+        let mut bytes = fs::read(file).unwrap();
+        bytes[200] ^= 1;
+        fs::write(file, bytes).unwrap();
+    }
+    let before = files(&dir);
+    let done = task(&dir, &job, &[0], &[]).exits(0);
+    assert_eq!(
+        (done.json()["kept"].clone(), done.stderr.as_str()),
+        (json!(5), "")
+    );
+    assert_eq!(files(&dir), before);
+}
+
 /// Whenever a task is killed, each of its parts is complete or missing.
 #[test]
 fn a_killed_task_costs_its_own_parts_at_most() {
@@ -223,7 +245,7 @@ fn wrong_tasks_are_told() {
         .stderr_has("rank 9: the job has none (hint: it has ranks 0–3)");
     task(&dir, &job, &[], &[])
         .exits(2)
-        .stderr_has("it names no ranks");
+        .stderr_has("the task names no ranks");
     task(&dir, &job, &[0], &["--json=x.json"])
         .exits(2)
         .stderr_has("--json=x.json says where a report goes");

@@ -3,10 +3,11 @@
 
     simulate.py                                  # the figures of docs/clusters.md
     simulate.py --ranks 1000 --rows 1e6 --cores 64 --ranks-per-task 16
+    simulate.py --no-catalog               # each task opens the whole job
     simulate.py measure target/debug/trueno-analyze   # measures the costs, on this machine
 
-Tasks are handed to cores as they become free, in two rounds. Each opens the whole job, and then makes the parts of its
-ranks; some are slow, and some executors are lost, and with them what they had begun. Nothing but this is modelled: no
+Tasks are handed to cores as they become free, in two rounds. Each opens its ranks, or without a catalog the whole job,
+and then makes the parts of its ranks; some are slow, and some executors are lost, and with them what they had begun. Nothing but this is modelled: no
 network that is full, no disk that is shared. The same seed gives the same figures.
 """
 
@@ -28,10 +29,12 @@ from pathlib import Path
 MEASURED = {
     # `rank-task` of one rank of a job of one small rank: starting, plugins and their parts of few rows.
     "task_start_s": 0.196,
-    # For each rank more in the job: opened by each task, its files held against the journal's hashes.
+    # For each rank that a task opens: its files held against the journal's hashes.
     "open_rank_s": 0.00605,
-    # For each row of the job: read once by each task to compare it with its hash.
+    # For each row of these ranks: read once to compare it with its hash.
     "verify_row_s": 3.86e-08,
+    # For each rank of the job: read from the catalog by each task; with 4,096 ranks.
+    "catalog_rank_s": 5e-07,
     # For each row of a task's own ranks, both rounds together.
     "part_row_s": 1.41e-06,
     # Bytes of the files of a rank for each row, and of its parts.
@@ -46,13 +49,20 @@ MEASURED = {
 }
 
 
-def simulate(ranks, rows, cores, ranks_per_task, losses_per_core_h, seed, costs):
+def simulate(ranks, rows, cores, ranks_per_task, losses_per_core_h, seed, costs, has_catalog):
     """Both rounds over the ranks with their losses, and the merging: a summary."""
     chance = random.Random(seed)
-    opening = costs["task_start_s"] + ranks * costs["open_rank_s"] + rows * costs["verify_row_s"]
+
+    def opening(opened):
+        of_ranks = opened * (costs["open_rank_s"] + rows / ranks * costs["verify_row_s"])
+        return costs["task_start_s"] + of_ranks + has_catalog * ranks * costs["catalog_rank_s"]
+
     counts = [min(ranks_per_task, ranks - at) for at in range(0, ranks, ranks_per_task)]
-    wall_s, straggling_s, cpu_s, lost = 0.0, 0.0, 0.0, 0
-    # The second round opens the job again; the rows were counted in the first.
+    opened = counts if has_catalog else [ranks] * len(counts)
+    # The catalog is written first, by one that opens the whole job.
+    wall_s = cpu_s = opening(ranks) if has_catalog else 0.0
+    straggling_s, lost = 0.0, 0
+    # The second round opens the ranks again; the rows were counted in the first.
     for rows_of_rank in (rows / ranks, 0.0):
         free, waiting, ends, handed = [0.0] * cores, [(0.0, at) for at in range(len(counts))], [], 0
         while waiting:
@@ -62,7 +72,7 @@ def simulate(ranks, rows, cores, ranks_per_task, losses_per_core_h, seed, costs)
             start = max(core, ready, handed / costs["tasks_per_s"])
             # Most tasks vary by a tenth; one in a hundred is three times as slow.
             slow = 3.0 if chance.random() < 0.01 else 1.0
-            took = opening + counts[number] * rows_of_rank * costs["part_row_s"]
+            took = opening(opened[number]) + counts[number] * rows_of_rank * costs["part_row_s"]
             took *= slow * math.exp(chance.gauss(0.0, 0.1))
             fails_at = chance.expovariate(losses_per_core_h / 3600.0) if losses_per_core_h else math.inf
             cpu_s += min(took, fails_at)
@@ -80,15 +90,15 @@ def simulate(ranks, rows, cores, ranks_per_task, losses_per_core_h, seed, costs)
         # From when nine of ten tasks have ended to the end of the last one.
         straggling_s += ends[-1] - ends[int(len(ends) * 0.9)]
     # Whoever makes the report opens the job as well.
-    merge_s = opening + ranks * costs["merge_rank_s"]
+    merge_s = opening(ranks) + ranks * costs["merge_rank_s"]
     return {
         "tasks": 2 * len(counts),
         "straggling_s": straggling_s,
         "wall_s": wall_s + merge_s,
         "cpu_h": (cpu_s + merge_s) / 3600.0,
-        "opening_share": 2 * len(counts) * opening / cpu_s,
+        "opening_share": 2 * sum(map(opening, opened)) / cpu_s,
         "lost_tasks": lost,
-        "read_bytes": 2 * len(counts) * rows * costs["row_bytes"],
+        "read_bytes": 2 * sum(opened) * rows / ranks * costs["row_bytes"],
     }
 
 
@@ -126,9 +136,13 @@ def measure(analyze, rows=2_000_000, many=128):
                 shutil.copytree(made / "rank=0", made / f"rank={rank}")
             return made
 
-        def task(job, ranks):
+        def task(job, ranks, catalog=None):
             parts = folder / f"parts.{time.monotonic_ns()}"
-            told = json.dumps({"job": str(job), "ranks": ranks, "parts": str(parts)})
+            told = {"job": str(job), "ranks": ranks, "parts": str(parts)}
+            if catalog:
+                told["catalog"] = str(catalog)
+                run("rank-task", "--write-catalog", stdin=json.dumps(told))
+            told = json.dumps(told)
             runs = [run("rank-task", stdin=told)[0] for _ in range(2)]
             made = sum(file.stat().st_size for file in parts.rglob("*") if file.is_file())
             return runs[0], made, parts
@@ -138,6 +152,8 @@ def measure(analyze, rows=2_000_000, many=128):
         large, larger = job("large", 1, rows // 3), job("larger", 4, rows // 3)
         of_small = min(task(small, [0])[0] for _ in range(3))
         of_wide = min(task(wide, [0])[0] for _ in range(3))
+        pair = job("pair", 2, few)
+        of_pair, of_catalog = (min(task(of, [0], folder / "catalog")[0] for _ in range(5)) for of in (pair, wide))
         of_large, part_bytes, _ = task(large, [0])
         of_larger = task(larger, [0])[0]
         stored = sum(file.stat().st_size for file in large.rglob("*") if file.is_file())
@@ -151,6 +167,7 @@ def measure(analyze, rows=2_000_000, many=128):
             "task_start_s": round(of_small, 3),
             "open_rank_s": round(open_rank, 5),
             "verify_row_s": float(f"{verify_row:.3g}"),
+            "catalog_rank_s": float(f"{max(0.0, of_catalog - of_pair) / (many - 2):.3g}"),
             "part_row_s": float(f"{max(0.0, of_large - of_small) / rows - verify_row:.3g}"),
             "row_bytes": round(stored / rows, 1),
             "part_bytes": part_bytes,
@@ -182,6 +199,7 @@ def main():
     parser.add_argument("--rows", type=float, default=1e10, help="of the whole job")
     parser.add_argument("--cores", type=int, action="append")
     parser.add_argument("--ranks-per-task", type=int, action="append")
+    parser.add_argument("--no-catalog", action="store_true", help="tasks open the whole job")
     parser.add_argument("--losses", type=float, default=0.01, help="executors lost, for each core and hour")
     parser.add_argument("--seed", type=int, default=55)
     args = parser.parse_args()
@@ -193,7 +211,10 @@ def main():
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for cores in args.cores or [64, 1024]:
         for ranks_per_task in args.ranks_per_task or [4, 16, 40, 64, 256]:
-            found = simulate(args.ranks, args.rows, cores, ranks_per_task, args.losses, args.seed, MEASURED)
+            has_catalog = not args.no_catalog
+            found = simulate(
+                args.ranks, args.rows, cores, ranks_per_task, args.losses, args.seed, MEASURED, has_catalog
+            )
             print(
                 f"| {cores:,} | {ranks_per_task} | {found['tasks']:,} | {shown_time(found['wall_s'])} "
                 f"| {shown_time(found['straggling_s'])} | {found['cpu_h']:,.0f} h | {found['opening_share']:.0%} "

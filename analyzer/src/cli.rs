@@ -494,9 +494,14 @@ fn cluster_time(text: &str) -> Result<String, String> {
 pub struct RankTaskArgs {
     /// The task as JSON [default: standard input]
     ///
-    /// {"job": PATH, "ranks": [0, 1], "parts": FOLDER, "report": [FLAG, …]}
+    /// {"job": PATH, "ranks": [0, 1], "parts": FOLDER, "catalog": FILE, "report": [FLAG, …]}
     #[arg(value_name = "FILE")]
     pub task: Option<PathBuf>,
+    /// Write the catalog that the task names, and analyse nothing
+    ///
+    /// Tasks that name a catalog open their own ranks only.
+    #[arg(long)]
+    pub write_catalog: bool,
 }
 
 const PLUGIN_TABLES: &str = "Tables of plugins";

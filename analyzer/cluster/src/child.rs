@@ -177,6 +177,7 @@ mod tests {
                 job: "/job".into(),
                 ranks: (0..100_000).collect(),
                 parts: "/parts".into(),
+                catalog: None,
                 report: Vec::new(),
             },
         };

@@ -97,10 +97,14 @@ pub struct RunArgs {
     /// The folder of parts, that of `trueno-analyze report --parts`; all machines see it under this path.
     #[arg(long, value_name = "DIR")]
     pub parts: PathBuf,
+    /// The catalog of the job, which `trueno-analyze rank-task --write-catalog` writes; all machines see it under this path.
+    /// Without it, each task opens the whole job.
+    #[arg(long, value_name = "FILE")]
+    pub catalog: Option<PathBuf>,
     /// Ranks to make parts of, such as 0-15,17 [default: all folders rank=N of the job].
     #[arg(long, value_name = "RANKS")]
     pub ranks: Option<RankList>,
-    /// Ranks of one task: each task opens the whole job [default: 4, of more than 1,024 ranks a 256th of them].
+    /// Ranks of one task [default: 4, of more than 1,024 ranks a 256th of them].
     #[arg(long, value_name = "N")]
     pub ranks_per_task: Option<NonZeroUsize>,
     /// Fail if parts are still missing after this time, such as 90s, 10m or 2h

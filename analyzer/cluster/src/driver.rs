@@ -74,6 +74,12 @@ fn tasks(args: &RunArgs, job: &Job) -> anyhow::Result<Vec<RankTask>> {
         args.parts.canonicalize()
     };
     let parts = parts().with_context(|| format!("--parts {}", args.parts.display()))?;
+    let catalog = args.catalog.as_ref();
+    let catalog = catalog.map(|file| {
+        file.canonicalize()
+            .with_context(|| format!("--catalog {}", file.display()))
+    });
+    let catalog = catalog.transpose()?;
     let ranks = match &args.ranks {
         Some(ranks) => ranks.clone(),
         None => RankList::of_job(&job.folder)?,
@@ -86,12 +92,14 @@ fn tasks(args: &RunArgs, job: &Job) -> anyhow::Result<Vec<RankTask>> {
         job: job.folder.clone(),
         ranks: ranks.to_vec(),
         parts: parts.clone(),
+        catalog: catalog.clone(),
         report: args.report.clone(),
     };
     Ok(groups.map(task).collect())
 }
 
-/// Ranks per task. Each task opens the whole job, so small tasks would spend all their time on that.
+/// Ranks per task. Starting a task takes as long as analysing a small rank, and a task without a catalog opens the
+/// whole job.
 fn ranks_of_task(ranks: usize) -> usize {
     ranks.div_ceil(MOST_TASKS).max(LEAST_RANKS)
 }

@@ -99,6 +99,7 @@ mod tests {
             job: "/job".into(),
             ranks: ranks.to_vec(),
             parts: "/parts".into(),
+            catalog: None,
             report: Vec::new(),
         };
         vec![task([0, 1]), task([2, 3])]

@@ -11,6 +11,8 @@ pub struct RankTask {
     pub job: PathBuf,
     pub ranks: Vec<u32>,
     pub parts: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub catalog: Option<PathBuf>,
     pub report: Vec<String>,
 }
 
@@ -108,6 +110,7 @@ mod tests {
                 job: "/job".into(),
                 ranks: vec![0, 1],
                 parts: "/parts".into(),
+                catalog: None,
                 report: Vec::new(),
             },
         }

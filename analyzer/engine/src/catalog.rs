@@ -49,9 +49,9 @@ pub(crate) fn columns(table: &schema::Table) -> Vec<ColumnInfo> {
     let own = table.columns.iter().map(|column| ColumnInfo {
         name: column.name.to_owned(),
         ty: column.ty.name().to_owned(),
-        unit: unit(column.name),
+        unit: unit(column.name).map(Into::into),
         nullable: column.nullable,
-        provenance: Some(provenance(column.provenance)),
+        provenance: Some(provenance(column.provenance).into()),
         doc: column.doc.to_owned(),
     });
     own.collect()
@@ -63,7 +63,7 @@ pub fn id_column(column: &str, nullable: bool) -> ColumnInfo {
         ty: "i64".to_owned(),
         unit: None,
         nullable,
-        provenance: Some("identity"),
+        provenance: Some("identity".into()),
         doc: format!("number of the text in {column}, the same only within one process"),
     }
 }
@@ -75,7 +75,7 @@ pub(crate) fn rank_column(nullable: bool) -> ColumnInfo {
         ty: "u64".to_owned(),
         unit: None,
         nullable,
-        provenance: Some("identity"),
+        provenance: Some("identity".into()),
         doc: if nullable {
             "its rank; null: of the whole job".to_owned()
         } else {
@@ -88,7 +88,7 @@ pub(crate) fn unknown_column(name: &str, ty: String) -> ColumnInfo {
     ColumnInfo {
         name: name.to_owned(),
         ty,
-        unit: unit(name),
+        unit: unit(name).map(Into::into),
         nullable: true,
         provenance: None,
         doc: "not a column this program knows".to_owned(),
@@ -336,9 +336,9 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
         .map(|&(name, ty, nullable, provenance, doc)| ColumnInfo {
             name: name.to_owned(),
             ty: ty.to_owned(),
-            unit: unit(name),
+            unit: unit(name).map(Into::into),
             nullable,
-            provenance: Some(provenance),
+            provenance: Some(provenance.into()),
             doc: doc.to_owned(),
         })
         .collect()

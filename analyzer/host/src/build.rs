@@ -30,12 +30,6 @@ pub enum BuildError {
     Run(#[from] RunError),
     #[error(transparent)]
     Window(#[from] WindowError),
-    #[error("rank {rank}: the job has none (hint: it has {known})")]
-    NoSuchRank {
-        rank: u32,
-        /// The existing ranks, for the message.
-        known: String,
-    },
 }
 
 /// Runs the plugins and gathers the report. A plugin that fails loses only its own section.
@@ -112,10 +106,10 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
     } = PreparedRun::new(request)?;
     let known = rows.ranks();
     if let Some(rank) = only.iter().find(|rank| !known.contains(rank)) {
-        return Err(BuildError::NoSuchRank {
+        return Err(BuildError::Run(RunError::NoSuchRank {
             rank: *rank,
             known: trueno_model::ranks(known),
-        });
+        }));
     }
     let mut sections = Sections::new(request, &steps);
     Ok(tables.rank_by_rank(request, &steps, known, Some(only), &mut sections))
@@ -211,7 +205,9 @@ impl<'a> PreparedRun<'a> {
         let mut problems: Vec<Problem> = request.run.problems().to_vec();
         problems.extend(request.registry.entries.iter().filter_map(from_entry));
         let rows = Rows::new(request.run, &database);
-        let names = NameTables::make(request.categories, &rows, baseline.as_ref());
+        let lookups = request.over_ranks.lookups;
+        let known = lookups.map(|lookups| &lookups.names);
+        let names = NameTables::make(request.categories, &rows, known, baseline.as_ref());
         let names = names.inspect_err(|why| {
             problems.push(Problem {
                 severity: Level::Warning,
@@ -222,7 +218,10 @@ impl<'a> PreparedRun<'a> {
         let names = names.ok();
         let wall_ns = request.run.facts().wall_ns;
         let window = match &request.window {
-            Some(wanted) => Some(wanted.find(&rows, wall_ns)?),
+            Some(wanted) => Some(match lookups.and_then(|lookups| lookups.window(wanted)) {
+                Some(window) => window,
+                None => wanted.find(&rows, wall_ns)?,
+            }),
             None => None,
         };
         publish(&mut database, names.as_ref(), window.as_ref()).map_err(WindowError::Query)?;

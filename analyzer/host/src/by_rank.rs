@@ -73,13 +73,10 @@ pub(crate) fn run_all(
             .copied()
             .filter(|step| has_parts(*step) && !parts.contains_key(step))
             .collect();
+        let awaited = without.iter().flat_map(|step| seen(*step));
+        let awaited: BTreeSet<String> = awaited.map(|(id, _)| id).collect();
         if only.is_some() {
             // What no part waits for is not for whoever makes some of them.
-            let awaited: BTreeSet<String> = without
-                .iter()
-                .flat_map(|step| seen(*step))
-                .map(|(id, _)| id)
-                .collect();
             left.retain(|step| without.contains(step) || awaited.contains(&steps[*step].id));
             if left.is_empty() {
                 break;
@@ -96,7 +93,7 @@ pub(crate) fn run_all(
                 subject,
                 baseline,
                 only,
-                are_merged: only.is_none() || wave.len() < without.len(),
+                awaited: &awaited,
             };
             parts.extend(job.parts(&wave, ranks, sections, &mut made));
             made.rounds += 1;
@@ -254,8 +251,8 @@ struct Job<'a> {
     baseline: Option<&'a Database>,
     /// Ranks to compute parts of; `None` means all.
     only: Option<&'a BTreeSet<u32>>,
-    /// Whether the parts are merged here once they are complete.
-    are_merged: bool,
+    /// Plugins whose merged results parts wait for. With `only`, no others are merged here.
+    awaited: &'a BTreeSet<String>,
 }
 
 impl Job<'_> {
@@ -287,7 +284,9 @@ impl Job<'_> {
             Ok(database)
         };
         let (folder, only) = (self.request.over_ranks.part_cache, self.only);
-        let are_merged = self.are_merged;
+        let is_needed = |step: &Step| only.is_none() || self.awaited.contains(&step.id);
+        let is_needed: Vec<bool> = some.iter().map(is_needed).collect();
+        let are_merged = is_needed.contains(&true);
         let kept = folder.and_then(|kept| {
             let plugins = some.iter().map(|step| &plugins[step.plugin]);
             let of = kept.of(plugins.zip(&options));
@@ -350,14 +349,23 @@ impl Job<'_> {
                     let _ = send.send(Said::Ends(place, rank, found));
                     continue;
                 }
-                match kept.as_ref().map_or(Ok(None), |kept| kept.read(rank)) {
+                // Damaged parts of its own are made again here, whoever needs them.
+                let is_read = |at: usize| is_asked(rank) || is_needed[at];
+                match kept
+                    .as_ref()
+                    .map_or(Ok(None), |kept| kept.read(rank, is_read))
+                {
                     Ok(Some(parts)) => (found.parts, found.was_kept) = (parts, true),
                     Ok(None) => {}
                     Err(why) => say(format!("{why}; it is computed again")),
                 }
                 if !found.was_kept {
                     found.parts = make(rank);
-                    let written = kept.as_ref().map(|kept| kept.write(rank, &found.parts));
+                    let written = kept.as_ref().map(|kept| {
+                        // What could not be read would be missing in a part.
+                        let failed = self.request.run.others_failed();
+                        failed.map_or_else(|| kept.write(rank, &found.parts), Err)
+                    });
                     if let Some(Err(why)) = written {
                         say(format!("the parts of rank {rank} are not saved: {why}"));
                         found.is_not_kept = true;
@@ -393,12 +401,12 @@ impl Job<'_> {
                 while let Some((rank, found)) = early.remove(&next) {
                     next += 1;
                     made.add(rank, &found);
-                    for (((step, options), parts), part) in
-                        some.iter().zip(&options).zip(&mut parts).zip(found.parts)
-                    {
-                        parts.take(rank, part);
-                        let plugin = &plugins[step.plugin];
-                        parts.merge_if_many(plugin, options, self.subject, baseline);
+                    for (at, part) in found.parts.into_iter().enumerate() {
+                        if is_needed[at] {
+                            parts[at].take(rank, part);
+                            let plugin = &plugins[some[at].plugin];
+                            parts[at].merge_if_many(plugin, &options[at], self.subject, baseline);
+                        }
                     }
                 }
             }

@@ -4,6 +4,7 @@
 
 mod build;
 mod by_rank;
+mod catalog;
 pub mod conformance;
 pub mod coverage;
 pub mod evidence;
@@ -23,5 +24,6 @@ pub mod window;
 
 pub use build::{BuildError, build, make_parts};
 pub use by_rank::Made;
+pub use catalog::{Catalog, Lookups};
 pub use part_cache::PartCache;
 pub use request::{MAX_ROWS, OverRanks, REFERENCE, Request};

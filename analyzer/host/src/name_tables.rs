@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::DataFrame;
+use serde::{Deserialize, Serialize};
 use trueno_engine::closed_types;
 use trueno_engine::frame::Rows as FrameRows;
 use trueno_engine::query::{Database, QueryError, collect};
@@ -35,7 +36,7 @@ pub fn publish(
     baseline: Option<&mut Database>,
 ) -> Result<(), String> {
     let rows = Rows::One(Box::new(run.clone()));
-    let tables = NameTables::make(rules, &rows, baseline.as_deref())?;
+    let tables = NameTables::make(rules, &rows, None, baseline.as_deref())?;
     tables.publish(run);
     if let Some(baseline) = baseline {
         tables.publish_of_baseline(baseline);
@@ -48,6 +49,25 @@ pub(crate) struct NameTables {
     of_baseline: Option<OfNames>,
 }
 
+/// The distinct names of a run, and the groups of those that hold ids.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct RunNames {
+    names: BTreeSet<String>,
+    groups: NameGroups,
+}
+
+impl RunNames {
+    pub(crate) fn read(rows: &Rows<'_>) -> Result<Self, String> {
+        let read = || {
+            let names = Names::read(rows)?;
+            let groups = names.groups(rows)?;
+            let names = names.all();
+            Ok(Self { names, groups })
+        };
+        read().map_err(|error: QueryError| error.to_string())
+    }
+}
+
 struct OfNames {
     groups: DataFrame,
     categories: DataFrame,
@@ -57,18 +77,21 @@ impl NameTables {
     pub(crate) fn make(
         rules: &CategoryRules,
         run: &Rows<'_>,
+        known: Option<&RunNames>,
         baseline: Option<&Database>,
     ) -> Result<Self, String> {
-        let text = |error: QueryError| error.to_string();
-        let names = Names::read(run).map_err(text)?;
-        let mut groups = names.groups(run).map_err(text)?;
-        let of_run = names.all();
+        let RunNames {
+            names: of_run,
+            mut groups,
+        } = match known {
+            Some(known) => known.clone(),
+            None => RunNames::read(run)?,
+        };
         let of_baseline = match baseline {
             Some(baseline) => {
-                let rows = Rows::One(Box::new(baseline.clone()));
-                let names = Names::read(&rows).map_err(text)?;
-                groups.merge(&names.groups(&rows).map_err(text)?);
-                Some(names.all())
+                let of_baseline = RunNames::read(&Rows::One(Box::new(baseline.clone())))?;
+                groups.merge(&of_baseline.groups);
+                Some(of_baseline.names)
             }
             None => None,
         };

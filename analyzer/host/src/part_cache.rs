@@ -1,15 +1,15 @@
 //! Parts of ranks kept in a folder, so that other processes can make them and a rerun takes what is there.
 //!
 //! `KEY/rank=N.arrow` holds the tables one after the other, each an Arrow stream. `KEY/rank=N.json`, written last, says
-//! which they are and where, with the hash of all bytes: a part without it is none. The key is a hash of all that the
+//! which they are and where, with the hash of each: a part without it is none. The key is a hash of all that the
 //! tables depend on: this program, the plugins and their options, the files of the run, the part of it that is looked
 //! at. So nothing here is ever out of date, and whoever makes a part makes the same one.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Cursor, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use polars::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,8 @@ use crate::plugin::{FailureKind, Outcome, Plugin};
 use crate::rank_parts::{Part, failed};
 use crate::request::Request;
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
+const CHANGED: &str = "its bytes have changed since it was written";
 
 /// A folder of cached parts, for one report of one job.
 pub struct PartCache {
@@ -35,9 +36,8 @@ pub struct PartCache {
 struct Manifest {
     format: u32,
     rank: u32,
-    /// Length and hash of all tables together.
-    bytes: usize,
-    hash: String,
+    /// Length of all tables together.
+    bytes: u64,
     plugins: Vec<OfPlugin>,
 }
 
@@ -66,8 +66,9 @@ enum CachedPart {
 struct OfTable {
     name: String,
     rows: usize,
-    from: usize,
-    bytes: usize,
+    from: u64,
+    bytes: u64,
+    hash: String,
 }
 
 impl PartCache {
@@ -80,7 +81,7 @@ impl PartCache {
         let mut hash = Xxh3::new();
         hash.update(&FORMAT.to_le_bytes());
         // Two builds of one version may differ in what they make.
-        add_content(&std::env::current_exe()?, &mut hash)?;
+        hash.update(&build()?.to_le_bytes());
         hash.update(&request.run.hash_of_files()?.to_le_bytes());
         let shown = format!("{:?} {:?}", request.categories, request.window);
         hash.update(shown.as_bytes());
@@ -146,11 +147,16 @@ impl OfPlugins {
         self.folder.join(format!("rank={rank}.json")).is_file()
     }
 
-    /// Reads the parts of a rank, one per plugin; `None` if they are not cached.
+    /// Reads the parts of a rank, one per plugin; `None` if they are not cached. Those that are not needed are
+    /// [`Part::Unread`].
     ///
     /// # Errors
     /// The files are damaged; the text names the file.
-    pub(crate) fn read(&self, rank: u32) -> Result<Option<Vec<Part>>, String> {
+    pub(crate) fn read(
+        &self,
+        rank: u32,
+        is_needed: impl Fn(usize) -> bool,
+    ) -> Result<Option<Vec<Part>>, String> {
         let place = self.folder.join(format!("rank={rank}.json"));
         let text = match regular_file::read(&place) {
             Ok(text) => text,
@@ -166,15 +172,21 @@ impl OfPlugins {
         }
         let place = self.folder.join(format!("rank={rank}.arrow"));
         let messages = |why: &str| format!("{}: {why}", place.display());
-        let bytes = regular_file::read(&place).map_err(|error| messages(&error.to_string()))?;
-        if bytes.len() != manifest.bytes || hash_of(&bytes) != manifest.hash {
-            return Err(messages("its bytes have changed since it was written"));
+        let file = regular_file::open(&place).map_err(|error| messages(&error.to_string()))?;
+        let bytes = file
+            .metadata()
+            .map_err(|error| messages(&error.to_string()))?;
+        if bytes.len() != manifest.bytes {
+            return Err(messages(CHANGED));
         }
-        let part = |of: OfPlugin| -> Result<Part, String> {
+        let part = |(at, of): (usize, OfPlugin)| -> Result<Part, String> {
+            if !is_needed(at) {
+                return Ok(Part::Unread);
+            }
             Ok(match of.outcome {
                 CachedPart::Made { tables, wrote } => {
                     let tables = tables.into_iter().map(|table| {
-                        let frame = frame(&bytes, &table);
+                        let frame = frame(&file, manifest.bytes, &table);
                         Ok((table.name, frame.map_err(|why| messages(&why))?))
                     });
                     let tables = tables.collect::<Result<Vec<_>, String>>()?;
@@ -184,8 +196,8 @@ impl OfPlugins {
                 CachedPart::Skipped { message } => Part::Missing(Outcome::Skipped { message }),
             })
         };
-        let parts: Result<Vec<Part>, String> = manifest.plugins.into_iter().map(part).collect();
-        parts.map(Some)
+        let plugins = manifest.plugins.into_iter().enumerate();
+        plugins.map(part).collect::<Result<_, _>>().map(Some)
     }
 
     /// Caches the parts of a rank. Parts of a plugin whose process died are not cached: another machine may
@@ -219,7 +231,7 @@ impl OfPlugins {
                 Part::Missing(Outcome::Failed { message, .. }) => {
                     return Err(format!("{id}: {message}"));
                 }
-                Part::Missing(Outcome::Finished(_)) => continue,
+                Part::Missing(Outcome::Finished(_)) | Part::Unread => continue,
             };
             plugins.push(OfPlugin {
                 id: id.clone(),
@@ -229,8 +241,7 @@ impl OfPlugins {
         let manifest = Manifest {
             format: FORMAT,
             rank,
-            bytes: bytes.len(),
-            hash: hash_of(&bytes),
+            bytes: bytes.len() as u64,
             plugins,
         };
         let text = serde_json::to_vec(&manifest).map_err(|error| error.to_string())?;
@@ -239,22 +250,42 @@ impl OfPlugins {
     }
 
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
-        let place = self.folder.join(name);
-        let write = || -> io::Result<()> {
-            let mut file = tempfile::Builder::new()
-                .prefix(&format!(".{name}."))
-                .permissions(fs::Permissions::from_mode(0o666))
-                .tempfile_in(&self.folder)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(&place)?;
-            Ok(())
-        };
-        write().map_err(|error| format!("{}: {error}", place.display()))
+        replace(&self.folder.join(name), bytes)
     }
 }
 
-fn hash_of(bytes: &[u8]) -> String {
+/// Writes a file that others see complete or not at all.
+pub(crate) fn replace(place: &Path, bytes: &[u8]) -> Result<(), String> {
+    let write = || -> io::Result<()> {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        let folder = match place.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let mut file = tempfile::Builder::new()
+            .prefix(&format!(".{name}."))
+            .permissions(fs::Permissions::from_mode(0o666))
+            .tempfile_in(folder)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(place)?;
+        Ok(())
+    };
+    write().map_err(|error| format!("{}: {error}", place.display()))
+}
+
+/// Hash of this program.
+pub(crate) fn build() -> io::Result<u128> {
+    static BUILD: OnceLock<u128> = OnceLock::new();
+    if let Some(build) = BUILD.get() {
+        return Ok(*build);
+    }
+    let mut hash = Xxh3::new();
+    add_content(&std::env::current_exe()?, &mut hash)?;
+    Ok(*BUILD.get_or_init(|| hash.digest128()))
+}
+
+pub(crate) fn hash_of(bytes: &[u8]) -> String {
     format!("{:032x}", xxh3_128(bytes))
 }
 
@@ -267,15 +298,23 @@ fn add(bytes: &mut Vec<u8>, name: &str, frame: &DataFrame) -> PolarsResult<OfTab
     Ok(OfTable {
         name: name.to_owned(),
         rows: frame.height(),
-        from,
-        bytes: bytes.len() - from,
+        from: from as u64,
+        bytes: (bytes.len() - from) as u64,
+        hash: hash_of(&bytes[from..]),
     })
 }
 
-fn frame(bytes: &[u8], table: &OfTable) -> Result<DataFrame, String> {
+fn frame(file: &File, file_bytes: u64, table: &OfTable) -> Result<DataFrame, String> {
     let until = table.from.checked_add(table.bytes);
-    let stream = until.and_then(|until| bytes.get(table.from..until));
-    let stream = stream.ok_or("a table lies beyond its end")?;
+    until
+        .filter(|until| *until <= file_bytes)
+        .ok_or("a table lies beyond its end")?;
+    let mut stream = vec![0; usize::try_from(table.bytes).map_err(|error| error.to_string())?];
+    file.read_exact_at(&mut stream, table.from)
+        .map_err(|error| error.to_string())?;
+    if hash_of(&stream) != table.hash {
+        return Err(CHANGED.to_owned());
+    }
     let frame = IpcStreamReader::new(Cursor::new(stream)).finish();
     let frame = frame.map_err(|error| error.to_string())?;
     if frame.height() == table.rows {

@@ -20,6 +20,8 @@ pub(crate) enum Part {
         wrote: Option<String>,
     },
     Missing(Outcome),
+    /// It is cached, and nothing here needs its tables.
+    Unread,
 }
 
 impl From<Outcome> for Part {
@@ -87,6 +89,7 @@ impl Parts {
                 Err(why) => failed(why),
             },
             Part::Missing(outcome) => outcome,
+            Part::Unread => return,
         };
         self.failed.push((rank, outcome));
     }
@@ -139,6 +142,7 @@ impl Parts {
                 (self.made, self.merged_rows) = (made, self.rows);
             }
             Part::Missing(outcome) => self.broken = Some(outcome),
+            Part::Unread => {}
         }
     }
 }

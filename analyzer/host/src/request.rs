@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use trueno_engine::run::Run;
 use trueno_model::categories::CategoryRules;
 
+use crate::catalog::Lookups;
 use crate::part_cache::PartCache;
 use crate::plan::PluginSelection;
 use crate::plugin::Registry;
@@ -84,6 +85,8 @@ pub struct OverRanks<'a> {
     /// Limit on rows read by a plugin that cannot work rank by rank.
     pub max_rows: u64,
     pub part_cache: Option<&'a PartCache>,
+    /// From the catalog of a run of which some ranks are opened.
+    pub lookups: Option<&'a Lookups>,
 }
 
 impl Default for OverRanks<'_> {
@@ -92,6 +95,7 @@ impl Default for OverRanks<'_> {
             together: false,
             max_rows: MAX_ROWS,
             part_cache: None,
+            lookups: None,
         }
     }
 }

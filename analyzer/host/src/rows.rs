@@ -15,7 +15,7 @@ pub(crate) enum Rows<'a> {
 impl<'a> Rows<'a> {
     /// `database` has all tables of the run.
     pub(crate) fn new(run: &'a Run, database: &Database) -> Self {
-        let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
+        let ranks = run.rank_numbers();
         if ranks.is_empty() {
             Self::One(Box::new(database.clone()))
         } else {

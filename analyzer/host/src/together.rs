@@ -59,7 +59,7 @@ fn refusal(request: &Request<'_>, plugin: &Plugin, rows: u64) -> String {
 pub(crate) fn typical_iteration(run: &Run) -> Option<(i64, u32)> {
     const LENGTHS: &str = "SELECT CAST(iteration AS BIGINT) AS iteration FROM bricks \
                            WHERE kind = 'iteration' AND iteration IS NOT NULL AND dur_ns IS NOT NULL ORDER BY dur_ns, iteration";
-    let (rank, _) = *run.ranks().first()?;
+    let rank = *run.rank_numbers().first()?;
     let rows = run.rank_rows(rank, &["bricks"]).ok()??;
     let iterations = collect(&rows, LENGTHS).ok()?;
     let middle = iterations.height().checked_sub(1)? / 2;

@@ -3,6 +3,7 @@
 //! Plugins read it as the table [`TABLE`]; without a window there is no such table, and they take all.
 
 use polars::prelude::{AnyValue, DataFrame};
+use serde::{Deserialize, Serialize};
 use trueno_engine::closed_types;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_format::schema;
@@ -17,7 +18,7 @@ pub const TABLE: &str = "report_window";
 /// The table `(name, from_ns, until_ns)` with one row: the part of the run that plugins analysed for lack of room.
 const PART: &str = "report_part";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WindowSpec {
     /// From start to end of the iteration with this number.
     Iteration(u64),

@@ -1,6 +1,8 @@
 //! Published tables and columns, as lists and reports name them.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TableInfo {
@@ -11,16 +13,16 @@ pub struct TableInfo {
     pub rows: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ColumnInfo {
     pub name: String,
     /// `i64`, `u32`, `u64`, `f64`, `bool` or `text`, or the engine's own name for types that only occur in
     /// files.
     #[serde(rename = "type")]
     pub ty: String,
-    pub unit: Option<&'static str>,
+    pub unit: Option<Cow<'static, str>>,
     pub nullable: bool,
     /// `measured`, `declared`, `computed` or `identity`; `None` if the file does not say.
-    pub provenance: Option<&'static str>,
+    pub provenance: Option<Cow<'static, str>>,
     pub doc: String,
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use trueno_format::run_json::{ImportRecord, Joined};
 use trueno_format::schema;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RunState {
     /// Still being written, or the writer ended without a final state.
@@ -31,7 +31,7 @@ impl RunState {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WallSource {
     /// Measured by the recorder, from "ready" to `finish()`.
@@ -51,7 +51,7 @@ impl WallSource {
 }
 
 /// The machine; `None` is unknown.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     pub name: Option<String>,
     pub os: Option<String>,
@@ -64,13 +64,13 @@ pub struct HostFacts {
     pub cpu_features: Option<Vec<String>>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramFacts {
     pub argv: Vec<String>,
     pub pid: Option<u32>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// `tsc`, `monotonic` or `cntvct`.
     pub source: Option<String>,
@@ -82,7 +82,7 @@ pub struct ClockFacts {
     pub origin_realtime_ns: Option<i64>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TableFacts {
     pub name: String,
     pub rows_read: u64,
@@ -97,7 +97,7 @@ pub struct TableFacts {
     pub dropped: Option<u64>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunFacts {
     pub run_id: Option<String>,
     pub label: Option<String>,
@@ -115,7 +115,7 @@ pub struct RunFacts {
     /// Rows dropped during recording in all tables; `None` if unknown.
     pub dropped: Option<u64>,
     /// Rows that were open when the recording ended. They are in no table.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub open: u64,
     /// Readable rows in all tables.
     pub rows: u64,
@@ -138,13 +138,13 @@ pub struct RunFacts {
     pub tables: Vec<TableFacts>,
     pub values: BTreeMap<String, String>,
     /// What imports could not use: one entry for a run, or one for each imported rank.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub imports: Vec<ImportRecord>,
     /// Measurements of other tools that were added later.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
     /// Ranks that could be opened, if the run is a job.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ranks: Vec<RankFacts>,
 }
 
@@ -194,7 +194,7 @@ fn is_zero(rows: &u64) -> bool {
 }
 
 /// One rank of a job.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RankFacts {
     pub rank: u32,
     pub run_id: Option<String>,
@@ -211,12 +211,12 @@ pub struct RankFacts {
     pub rows: u64,
     pub dropped: Option<u64>,
     pub host_name: Option<String>,
-    #[serde(skip_serializing_if = "Coordinates::is_empty")]
+    #[serde(default, skip_serializing_if = "Coordinates::is_empty")]
     pub coordinates: Coordinates,
 }
 
 /// Position of a rank in a hybrid-parallel job.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coordinates {
     pub pipeline: Option<u64>,
     /// Index among the ranks with the same part of the model.

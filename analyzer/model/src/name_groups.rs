@@ -16,6 +16,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 /// Minimum number of distinct numbers to be ids.
 const MIN_IDS: usize = 8;
 /// Maximum number of rows per distinct number.
@@ -273,7 +275,7 @@ fn is_by_template(slot: &&Slot) -> bool {
     matches!(slot.kind, Kind::Index | Kind::Other)
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameGroups {
     words: BTreeSet<String>,
     /// By name with a star for each number: which numbers without a word are ids.

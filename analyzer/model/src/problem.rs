@@ -44,7 +44,7 @@ impl Level {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
     /// Meaning for a run: `Info`: nothing is missing. `Warning`: something could not be verified, or was left
     /// out without loss of rows. `Error`: rows or facts are lost.

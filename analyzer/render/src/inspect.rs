@@ -85,8 +85,8 @@ pub fn tables(tables: &[TableInfo], table: Option<&str>, room: usize) -> Option<
         vec![
             c.name.clone(),
             ty,
-            dash(c.unit),
-            dash(c.provenance),
+            dash(c.unit.as_deref()),
+            dash(c.provenance.as_deref()),
             c.doc.clone(),
         ]
     };

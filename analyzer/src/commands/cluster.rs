@@ -10,7 +10,8 @@ use anyhow::{Context, anyhow, bail};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
 use serde::Deserialize;
-use trueno_engine::run::Run;
+use tempfile::TempPath;
+use trueno_host::{Catalog, Request};
 
 use super::stderr::Stderr;
 use crate::cli::{Cli, Engine, ReportArgs};
@@ -63,7 +64,7 @@ struct Summary {
 /// There is no folder of parts or no command, or the cluster failed.
 pub(super) fn make_parts(
     args: &ReportArgs,
-    run: &Run,
+    request: &Request<'_>,
     stderr: &Stderr,
 ) -> anyhow::Result<Option<MadeElsewhere>> {
     let Engine::Ballista(url) = &args.engine else {
@@ -76,7 +77,7 @@ pub(super) fn make_parts(
     command.args(["run", "--engine", url]);
     command.arg("--job").arg(&args.run);
     command.arg("--parts").arg(folder);
-    let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
+    let ranks = request.run.rank_numbers();
     command.arg("--ranks").arg(ranges(&ranks));
     if let Some(time) = &args.cluster_deadline {
         command.arg("--deadline").arg(time);
@@ -86,6 +87,11 @@ pub(super) fn make_parts(
     }
     for flag in flags_of_parts()? {
         command.arg(format!("--report={flag}"));
+    }
+    let catalog = catalog(request, folder);
+    match &catalog {
+        Ok(file) => drop(command.arg("--catalog").arg(file)),
+        Err(why) => stderr.warn(&format!("each task opens the whole job: {why}")),
     }
     if stderr.is_verbose() {
         command.arg("-v");
@@ -106,6 +112,17 @@ pub(super) fn make_parts(
         parts: count(folder),
         is_all: not_kept.is_empty(),
     }))
+}
+
+/// Writes the catalog of the job beside the parts, until the tasks are done.
+fn catalog(request: &Request<'_>, folder: &Path) -> Result<TempPath, String> {
+    let file = tempfile::Builder::new()
+        .prefix("catalog.")
+        .tempfile_in(folder);
+    let file = file.map_err(|error| format!("{}: {error}", folder.display()))?;
+    let file = file.into_temp_path();
+    Catalog::of(request)?.write(&file)?;
+    Ok(file)
 }
 
 impl MadeElsewhere {

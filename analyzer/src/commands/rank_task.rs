@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::json;
-use trueno_host::make_parts;
+use trueno_host::{Catalog, make_parts};
 use trueno_model::exit;
 
 use super::report_setup::ReportSetup;
@@ -19,6 +19,7 @@ use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::{Cli, Command, RankTaskArgs, ReportArgs};
 
+const HINT: &str = "hint: {\"job\": PATH, \"ranks\": [0, 1], \"parts\": FOLDER, \"catalog\": FILE, \"report\": [FLAG, …]}";
 const MAX_TASK_BYTES: u64 = 16 << 20;
 /// Output flags of a report. A task must not have them.
 const OUTPUTS: [&str; 9] = [
@@ -37,9 +38,12 @@ const OUTPUTS: [&str; 9] = [
 #[serde(deny_unknown_fields)]
 struct Task {
     job: PathBuf,
+    #[serde(default)]
     ranks: BTreeSet<u32>,
     /// The folder of parts, as in `report --parts`.
     parts: PathBuf,
+    /// The catalog of the job. Without it, the task opens all ranks.
+    catalog: Option<PathBuf>,
     /// Flags of the report, such as `--plugin-id` or `--set`.
     #[serde(default)]
     report: Vec<String>,
@@ -53,7 +57,17 @@ pub(super) fn rank_task(
 ) -> anyhow::Result<u8> {
     let task = read(args.task.as_deref())?;
     let report = report_args(&task)?;
-    let setup = ReportSetup::open(&report, runs, stderr)?;
+    if args.write_catalog {
+        return write_catalog(&task, &report, runs, stderr);
+    }
+    anyhow::ensure!(!task.ranks.is_empty(), "the task names no ranks ({HINT})");
+    let setup = match &task.catalog {
+        None => ReportSetup::open(&report, runs, stderr)?,
+        Some(file) => {
+            let catalog = Catalog::read(file).map_err(anyhow::Error::msg)?;
+            ReportSetup::open_ranks(&report, &task.ranks, catalog, runs, stderr)?
+        }
+    };
     let part_cache = setup.part_cache(&report)?;
     let running = Running::new(&setup.registry, stderr);
     let before_each = |id: &str| {
@@ -86,6 +100,24 @@ pub(super) fn rank_task(
     }
 }
 
+/// Writes the catalog that the task names, and prints how many ranks it is of.
+fn write_catalog(
+    task: &Task,
+    report: &ReportArgs,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
+    let file = task.catalog.as_deref();
+    let file = file.with_context(|| format!("the task names no catalog to write ({HINT})"))?;
+    let setup = ReportSetup::open(report, runs, stderr)?;
+    let catalog = Catalog::of(&setup.request(report, None, &|_| {}, &|_| {}));
+    let written = catalog.and_then(|catalog| catalog.write(file));
+    written.map_err(anyhow::Error::msg)?;
+    let ranks = setup.run.rank_numbers().len();
+    to_stdout(format!("{}\n", json!({"ranks": ranks})).as_bytes())?;
+    Ok(exit::FINE)
+}
+
 fn read(file: Option<&Path>) -> anyhow::Result<Task> {
     let (name, text) = match file.filter(|file| *file != Path::new("-")) {
         Some(file) => {
@@ -99,11 +131,8 @@ fn read(file: Option<&Path>) -> anyhow::Result<Task> {
             ("standard input".to_owned(), text)
         }
     };
-    let hint = "hint: {\"job\": PATH, \"ranks\": [0, 1], \"parts\": FOLDER, \"report\": [FLAG, …]}";
-    let task: Task = serde_json::from_slice(&text)
-        .map_err(|error| anyhow::anyhow!("{name}: not a task: {error} ({hint})"))?;
-    anyhow::ensure!(!task.ranks.is_empty(), "{name}: it names no ranks ({hint})");
-    Ok(task)
+    serde_json::from_slice(&text)
+        .map_err(|error| anyhow::anyhow!("{name}: not a task: {error} ({HINT})"))
 }
 
 fn report_args(task: &Task) -> anyhow::Result<ReportArgs> {

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use trueno_engine::run::{FilesAtOnce, Run};
 use trueno_host::{PartCache, build};
 use trueno_model::csv::CsvTexts;
 use trueno_model::{CHANGED_WHILE_READ, Problem, Rated, Report, RunState, Severity, exit};
@@ -30,9 +31,10 @@ pub fn report(
 ) -> anyhow::Result<u8> {
     let outputs = Outputs::open(args)?;
     let setup = ReportSetup::open(args, runs, stderr)?;
+    let files = setup.run.files_now();
     let mut report = analysed(args, &setup, stderr)?;
     let fail_on = args.fail_on.map(Severity::from);
-    let code = match changed_meanwhile(&setup) {
+    let code = match changed_meanwhile(&setup.run, &files) {
         None => report.exit_code(fail_on),
         Some(changed) => {
             stderr.warn(&changed.text);
@@ -209,7 +211,8 @@ impl Outputs {
 
 fn analysed(args: &ReportArgs, setup: &ReportSetup, stderr: &Stderr) -> anyhow::Result<Report> {
     let part_cache = setup.part_cache(args)?;
-    let elsewhere = cluster::make_parts(args, &setup.run, stderr)?;
+    let request = setup.request(args, None, &|_| {}, &|_| {});
+    let elsewhere = cluster::make_parts(args, &request, stderr)?;
     let running = Running::new(&setup.registry, stderr);
     let before_each = |id: &str| {
         stderr.step(&format!("running {id}"));
@@ -232,12 +235,12 @@ fn analysed(args: &ReportArgs, setup: &ReportSetup, stderr: &Stderr) -> anyhow::
 }
 
 /// Problem of a finished run whose files changed during the report. Its tables may mix old and new rows.
-fn changed_meanwhile(setup: &ReportSetup) -> Option<Problem> {
+fn changed_meanwhile(run: &Run, files: &FilesAtOnce) -> Option<Problem> {
     const SHOWN: usize = 3;
-    if setup.run.facts().state == RunState::Recording {
+    if run.facts().state == RunState::Recording {
         return None;
     }
-    let changed = setup.files.changed();
+    let changed = files.changed();
     let names: Vec<String> = changed
         .iter()
         .take(SHOWN)

@@ -1,6 +1,6 @@
 //! Runs, plugins and options of a report, from the command line.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::iter::once;
 use std::path::{Path, PathBuf};
 
@@ -8,11 +8,11 @@ use anyhow::Context;
 use serde_json::{Map, Value};
 use trueno_compare::golden::Opened;
 use trueno_compare::tolerances::Tolerances;
-use trueno_engine::run::{FilesAtOnce, Run};
+use trueno_engine::run::Run;
 use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::{Registry, Status};
 use trueno_host::window::WindowSpec;
-use trueno_host::{OverRanks, PartCache, Request};
+use trueno_host::{Catalog, Lookups, OverRanks, PartCache, Request};
 use trueno_model::categories::CategoryRules;
 
 use super::ceilings;
@@ -30,7 +30,7 @@ const STRAGGLERS: &str = "stragglers";
 
 pub(super) struct ReportSetup {
     pub(super) run: Run,
-    pub(super) files: FilesAtOnce,
+    lookups: Option<Lookups>,
     baseline: Option<Opened>,
     reference: Option<Opened>,
     pub(super) registry: Registry,
@@ -49,6 +49,39 @@ impl ReportSetup {
         runs: &Runs<'_>,
         stderr: &Stderr,
     ) -> anyhow::Result<Self> {
+        let open = || {
+            let paths = once(&args.run).chain(&args.more);
+            let paths: Vec<&Path> = paths.map(PathBuf::as_path).collect();
+            Ok((runs.open_all(&paths)?, None))
+        };
+        Self::with(args, open, runs, stderr)
+    }
+
+    /// As [`Self::open`], with these ranks of the job only.
+    ///
+    /// # Errors
+    /// As [`Self::open`]; the job is not as the catalog says.
+    pub(super) fn open_ranks(
+        args: &ReportArgs,
+        ranks: &BTreeSet<u32>,
+        catalog: Catalog,
+        runs: &Runs<'_>,
+        stderr: &Stderr,
+    ) -> anyhow::Result<Self> {
+        let Catalog { job, lookups } = catalog;
+        let open = || {
+            let run = Run::open_some(&runs.directory(&args.run)?, ranks, job)?;
+            Ok((run, Some(lookups)))
+        };
+        Self::with(args, open, runs, stderr)
+    }
+
+    fn with(
+        args: &ReportArgs,
+        open: impl FnOnce() -> anyhow::Result<(Run, Option<Lookups>)>,
+        runs: &Runs<'_>,
+        stderr: &Stderr,
+    ) -> anyhow::Result<Self> {
         let categories = match &args.categories {
             Some(file) => CategoryRules::read(file)?,
             None => CategoryRules::default(),
@@ -61,11 +94,7 @@ impl ReportSetup {
         };
         let options = options_of(args, &mut selection)?;
         options::check(&options, &registry)?;
-        let paths: Vec<&Path> = once(&args.run)
-            .chain(&args.more)
-            .map(PathBuf::as_path)
-            .collect();
-        let mut run = runs.open_all(&paths)?;
+        let (mut run, lookups) = open()?;
         ceilings::give(&mut run, &args.ceilings)?;
         let baseline = baseline(args, runs)?;
         let reference = args.reference.as_deref();
@@ -74,8 +103,8 @@ impl ReportSetup {
             anyhow::bail!(registry.nothing_found());
         }
         Ok(Self {
-            files: run.files_now(),
             run,
+            lookups,
             baseline,
             reference,
             registry,
@@ -102,6 +131,7 @@ impl ReportSetup {
                 together: args.together,
                 max_rows: args.max_rows,
                 part_cache,
+                lookups: self.lookups.as_ref(),
             },
             before_each,
             after_each,
@@ -117,7 +147,7 @@ impl ReportSetup {
         let Some(folder) = &args.parts else {
             return Ok(None);
         };
-        if self.run.ranks().is_empty() {
+        if self.run.rank_numbers().is_empty() {
             anyhow::bail!(
                 "--parts {}: {} is one run, and parts are of ranks (hint: leave --parts out)",
                 folder.display(),

@@ -113,6 +113,7 @@ const REACHES: &[&str] = &[
     "sarif",
     "sdk",
     "tables",
+    "write-catalog",
 ];
 
 const SAFEGUARDS: &[&str] = &[

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use polars::prelude::DataType;
+use serde::{Deserialize, Serialize};
 
 use super::Packed;
 use crate::catalog::ID_SUFFIX;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     I64,
     U64,

@@ -16,6 +16,7 @@ mod rewrite;
 mod timeline_tables;
 mod tokens;
 
+pub(crate) use database::Scan;
 pub use database::{Database, Plans, collect, collect_from_columns, collect_in_order, tables_of};
 pub use divided::{Divided, Division, Piece, RowsOfRanks};
 pub use error::QueryError;

@@ -47,6 +47,15 @@ pub enum RunError {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// A job is not what its catalog says.
+    #[error("{}: {reason}", .path.display())]
+    Catalog { path: PathBuf, reason: String },
+    #[error("rank {rank}: the job has none (hint: it has {known})")]
+    NoSuchRank {
+        rank: u32,
+        /// The existing ranks, for the message.
+        known: String,
+    },
     /// The query engine failed to plan the scan of a verified table.
     #[error("table {table}: cannot be planned: {reason}")]
     Plan {

@@ -1,9 +1,11 @@
 //! A hash of a run's files: of two runs with the same one, all tables are the same.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
 use trueno_format::journal::JOURNAL;
 use trueno_format::regular_file;
 use trueno_format::run_json::RUN_JSON;
@@ -22,23 +24,53 @@ impl Run {
         let mut hash = Xxh3::new();
         let told = format!("{:?} {:?}", self.given_ceilings, self.problems());
         hash.update(told.as_bytes());
-        if self.ranks.is_none() {
-            add_folder(self.path(), &mut hash)?;
-            return Ok(hash.digest128());
-        }
-        let of_job = self.path().join(RUN_JSON);
-        if of_job.is_file() {
-            add_content(&of_job, &mut hash)?;
-        }
-        for (rank, run) in self.ranks() {
-            hash.update(&rank.to_le_bytes());
-            add_folder(run.path(), &mut hash)?;
-        }
+        let files = match &self.ranks {
+            None => JobFiles {
+                run_json: None,
+                ranks: BTreeMap::from([(0, hash_of_folder(self.path())?)]),
+            },
+            Some(ranks) => match &ranks.others {
+                Some(others) => others.files().clone(),
+                None => JobFiles::of(self)?,
+            },
+        };
+        hash.update(format!("{files:?}").as_bytes());
         Ok(hash.digest128())
     }
 }
 
-fn add_folder(folder: &Path, hash: &mut Xxh3) -> io::Result<()> {
+/// Hashes of the files of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct JobFiles {
+    /// Of the job's own `run.json`.
+    pub(super) run_json: Option<u128>,
+    pub(super) ranks: BTreeMap<u32, u128>,
+}
+
+impl JobFiles {
+    pub(super) fn of(job: &Run) -> io::Result<Self> {
+        let ranks = job.ranks().into_iter();
+        let ranks = ranks.map(|(rank, run)| Ok((rank, hash_of_folder(run.path())?)));
+        Ok(Self {
+            run_json: hash_of_run_json(job.path())?,
+            ranks: ranks.collect::<io::Result<_>>()?,
+        })
+    }
+}
+
+pub(super) fn hash_of_run_json(job: &Path) -> io::Result<Option<u128>> {
+    let file = job.join(RUN_JSON);
+    if !file.is_file() {
+        return Ok(None);
+    }
+    let mut hash = Xxh3::new();
+    add_content(&file, &mut hash)?;
+    Ok(Some(hash.digest128()))
+}
+
+/// See [`Run::hash_of_files`].
+pub(super) fn hash_of_folder(folder: &Path) -> io::Result<u128> {
+    let mut hash = Xxh3::new();
     let has_hashes = folder.join(JOURNAL).exists();
     for file in files(folder)? {
         let name = file.strip_prefix(folder).unwrap_or(&file);
@@ -50,10 +82,10 @@ fn add_folder(folder: &Path, hash: &mut Xxh3) -> io::Result<()> {
             .extension()
             .is_some_and(|kind| kind == "json" || kind == "jsonl");
         if tells || !has_hashes {
-            add_content(&file, hash)?;
+            add_content(&file, &mut hash)?;
         }
     }
-    Ok(())
+    Ok(hash.digest128())
 }
 
 /// Regular files in a folder and its subfolders, sorted by name.

@@ -6,7 +6,7 @@
 //! `columns` gives tables their published columns. `completeness` sums it all up. `export_view` hands out
 //! what an export writes down, and `exported` what it says of its source.
 //! `recover` and `append` make new runs out of old ones.
-//! `ranks` opens a folder of runs as one.
+//! `ranks` opens a folder of runs as one, `job_catalog` some of them as parts of it.
 
 mod append;
 mod changed_files;
@@ -21,6 +21,7 @@ mod extent;
 mod given_ceilings;
 mod hash_of_files;
 mod ipc;
+mod job_catalog;
 mod journal;
 mod layout;
 mod live_segments;
@@ -50,6 +51,7 @@ pub use append::{AddError, Adding};
 pub use changed_files::FilesAtOnce;
 pub use error::RunError;
 pub use hash_of_files::add_content;
+pub use job_catalog::JobCatalog;
 pub use open::Run;
 pub use rank_folders::is_run;
 pub use recover::{Damage, RecoverError, Recovered, Recovery, recover};

@@ -65,7 +65,7 @@ impl Run {
         Run::open_ranks(path, folders).inspect(Run::log)
     }
 
-    fn log(&self) {
+    pub(super) fn log(&self) {
         tracing::debug!(
             path = %self.path.display(),
             segments = self.segments.len(),
@@ -96,9 +96,15 @@ impl Run {
     }
 
     fn open_ranks(path: &Path, folders: Folders) -> Result<Run, RunError> {
-        let (ranks, mut facts, problems) = Ranks::open(path, folders)?;
+        Ok(Run::of_ranks(path, Ranks::open(path, folders)?))
+    }
+
+    pub(super) fn of_ranks(
+        path: &Path,
+        (ranks, mut facts, problems): (Ranks, RunFacts, Vec<Problem>),
+    ) -> Run {
         facts.directory = directory_name(path);
-        Ok(Run {
+        Run {
             facts,
             problems,
             segments: Vec::new(),
@@ -109,7 +115,7 @@ impl Run {
             manifest: None,
             ranks: Some(Box::new(ranks)),
             given_ceilings: Vec::new(),
-        })
+        }
     }
 
     pub(super) fn open_one(path: &Path) -> Result<Run, RunError> {
@@ -267,10 +273,16 @@ impl Run {
         &self.segments
     }
 
-    /// The ranks in order, each a run of its own. Empty for a run without ranks.
+    /// The opened ranks in order, each a run of its own. Empty for a run without ranks.
     pub fn ranks(&self) -> Vec<(u32, &Run)> {
         let ranks = self.ranks.iter();
         ranks.flat_map(|ranks| ranks.members()).collect()
+    }
+
+    /// The numbers of all ranks in order, of which [`Run::open_some`] opens some. Empty for a run without ranks.
+    pub fn rank_numbers(&self) -> Vec<u32> {
+        let ranks = self.ranks.iter();
+        ranks.flat_map(|ranks| ranks.numbers()).collect()
     }
 
     /// The kernel source with this hash, and whether it still matches the hash.
@@ -390,7 +402,10 @@ impl Run {
         let Some(ranks) = &self.ranks else {
             return Ok(None);
         };
-        let database = ranks.rank_context(rank, &self.facts, &self.problems)?;
+        let database = match ranks.whole_for(rank)? {
+            Some(whole) => whole.rank_context(rank)?,
+            None => ranks.rank_context(rank, &self.facts, &self.problems)?,
+        };
         let with_ceilings = database.map(|mut database| {
             self.publish_given_ceilings(&mut database)?;
             Ok(database)
@@ -405,9 +420,13 @@ impl Run {
     /// # Errors
     /// As [`Run::sql_context`].
     pub fn rank_rows(&self, rank: u32, tables: &[&str]) -> Result<Option<Database>, RunError> {
-        let ranks = self.ranks.as_ref();
-        let rows = ranks.map(|ranks| ranks.rank_rows(rank, tables));
-        rows.transpose().map(Option::flatten)
+        let Some(ranks) = &self.ranks else {
+            return Ok(None);
+        };
+        match ranks.whole_for(rank)? {
+            Some(whole) => whole.rank_rows(rank, tables),
+            None => ranks.rank_rows(rank, tables),
+        }
     }
 
     fn recorded_tables(&self) -> Result<Database, RunError> {

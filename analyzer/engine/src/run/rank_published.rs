@@ -32,9 +32,9 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
             doc: catalog::run_table_doc(name).to_owned(),
             columns,
             rows: Some(match name {
-                "segments" => all_segments(&ranks.members).len() as u64,
+                "segments" => ranks.segments() as u64,
                 "problems" => problems.len() as u64,
-                RANKS => ranks.members.len() as u64,
+                RANKS => ranks.numbers().len() as u64,
                 _ => 1,
             }),
         }

@@ -19,13 +19,14 @@ use crate::columns::{Kind, StoredTable, kind, of_lazy};
 
 pub(super) const RANK: &str = "rank";
 
+#[derive(Default)]
 pub(super) struct Combined {
     pub(super) columns: Vec<ColumnInfo>,
     pub(super) rows: u64,
     /// Types of the columns except the rank, by name: those of the first rank that has the column.
-    types: BTreeMap<String, DataType>,
-    numbered: Vec<String>,
-    no_rows: OnceLock<LazyFrame>,
+    pub(super) types: BTreeMap<String, DataType>,
+    pub(super) numbered: Vec<String>,
+    pub(super) no_rows: OnceLock<LazyFrame>,
 }
 
 pub(super) fn tables(
@@ -45,10 +46,7 @@ pub(super) fn tables(
                 .saturating_sub(lost.copied().unwrap_or(0));
             let table = tables.entry(info.name.clone()).or_insert_with(|| Combined {
                 columns: vec![catalog::rank_column(false)],
-                rows: 0,
-                types: BTreeMap::new(),
-                numbered: Vec::new(),
-                no_rows: OnceLock::new(),
+                ..Combined::default()
             });
             table.rows = table.rows.saturating_add(rows);
             // A table that cannot be planned says so when it is read.

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use polars::prelude::{DataFrame, PolarsResult};
 use trueno_model::{Problem, RunFacts, TableInfo};
 
+use super::job_catalog::Others;
 use super::rank_folders::Folders;
 use super::rank_tables::Combined;
 use super::scan::Gathered;
@@ -38,10 +39,83 @@ pub(super) struct Ranks {
     pub(super) whose: Vec<Option<u32>>,
     pub(super) tables: BTreeMap<String, Arc<Combined>>,
     /// The tables `run` and `ranks`, created once because the database of each rank contains them.
-    about: OnceLock<[DataFrame; 2]>,
+    pub(super) about: OnceLock<[DataFrame; 2]>,
+    /// Number of texts once all ranks were opened.
+    pub(super) texts: usize,
+    /// The ranks that are not opened, if only some are.
+    pub(super) others: Option<Arc<Others>>,
+}
+
+impl Member {
+    /// Its problems, as those of the job.
+    pub(super) fn problems(&self) -> impl Iterator<Item = Problem> {
+        let own = self.run.problems().iter().cloned();
+        own.chain(self.beyond.problems()).map(|mut problem| {
+            problem.text = format!("rank {}: {}", self.rank, problem.text);
+            problem
+        })
+    }
+}
+
+/// Opens runs as ranks that all start at time 0. Those that cannot be opened are left out.
+pub(super) fn open_members(
+    folders: &[(u32, PathBuf)],
+    mut left_out: impl FnMut(u32, RunError),
+) -> Vec<Member> {
+    let mut runs = Vec::new();
+    for some in folders.chunks(AT_ONCE) {
+        let gathered = cores::map(some, |(_, folder)| {
+            let gathered = Gathered::read(folder)?;
+            let checked = gathered.checked();
+            Ok((gathered, checked))
+        });
+        for ((rank, _), gathered) in some.iter().zip(gathered) {
+            match gathered {
+                Ok((gathered, checked)) => {
+                    runs.push((*rank, Run::from_checked(&gathered, checked)));
+                }
+                Err(error) => left_out(*rank, error),
+            }
+        }
+    }
+    let beyond = cores::map(&runs, |(_, run)| rank_keys::Beyond::find(run));
+    let member = |((rank, run), beyond)| Member {
+        rank,
+        run,
+        offset_ns: 0,
+        beyond,
+    };
+    runs.into_iter().zip(beyond).map(member).collect()
 }
 
 impl Ranks {
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        match &self.others {
+            Some(others) => others.numbers(),
+            None => self.members.iter().map(|member| member.rank).collect(),
+        }
+    }
+
+    /// The job with all ranks, if this one is not opened.
+    ///
+    /// # Errors
+    /// The others cannot be opened, or have changed.
+    pub(super) fn whole_for(&self, rank: u32) -> Result<Option<&Run>, RunError> {
+        match &self.others {
+            Some(others) if self.members.iter().all(|member| member.rank != rank) => {
+                others.whole().map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn segments(&self) -> usize {
+        match &self.others {
+            Some(others) => others.segments(),
+            None => self.members.iter().map(|of| of.run.segments().len()).sum(),
+        }
+    }
+
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, &Run)> {
         self.members.iter().map(|member| (member.rank, &member.run))
     }
@@ -74,35 +148,12 @@ impl Ranks {
         let mut lost = Vec::new();
         let mut first = None;
         let folders: Vec<(u32, PathBuf)> = folders.ranks.into_iter().collect();
-        let mut runs = Vec::new();
-        for some in folders.chunks(AT_ONCE) {
-            let gathered = cores::map(some, |(_, folder)| {
-                let gathered = Gathered::read(folder)?;
-                let checked = gathered.checked();
-                Ok((gathered, checked))
-            });
-            for ((rank, _), gathered) in some.iter().zip(gathered) {
-                match gathered {
-                    Ok((gathered, checked)) => {
-                        runs.push((*rank, Run::from_checked(&gathered, checked)));
-                    }
-                    Err(error) => {
-                        let text = format!("rank {rank} is left out: {error}");
-                        problems.push((Some(*rank), Problem::error("rank_lost", text)));
-                        lost.push(*rank);
-                        first.get_or_insert(error);
-                    }
-                }
-            }
-        }
-        let beyond = cores::map(&runs, |(_, run)| rank_keys::Beyond::find(run));
-        let member = |((rank, run), beyond)| Member {
-            rank,
-            run,
-            offset_ns: 0,
-            beyond,
-        };
-        let mut members: Vec<Member> = runs.into_iter().zip(beyond).map(member).collect();
+        let mut members = open_members(&folders, |rank, error| {
+            let text = format!("rank {rank} is left out: {error}");
+            problems.push((Some(rank), Problem::error("rank_lost", text)));
+            lost.push(rank);
+            first.get_or_insert(error);
+        });
         if members.is_empty() {
             return Err(first.unwrap_or(RunError::NotARun {
                 path: path.to_path_buf(),
@@ -121,12 +172,7 @@ impl Ranks {
         problems.extend(rank_alignment::align(&mut members));
         for member in &members {
             let rank = member.rank;
-            let all = member.run.problems().iter().cloned();
-            let all = all.chain(member.beyond.problems());
-            problems.extend(all.map(|mut problem| {
-                problem.text = format!("rank {rank}: {}", problem.text);
-                (Some(rank), problem)
-            }));
+            problems.extend(member.problems().map(|problem| (Some(rank), problem)));
         }
         let tables = rank_tables::tables(&members, &mut problems).into_iter();
         let tables = tables.map(|(name, table)| (name, Arc::new(table)));
@@ -135,10 +181,12 @@ impl Ranks {
         let facts = rank_facts::combine(&members, is_whole);
         let (whose, problems) = problems.into_iter().unzip();
         let ranks = Ranks {
+            texts: members[0].run.numbers().num_cats_upper_bound(),
             members: members.into(),
             whose,
             tables,
             about: OnceLock::new(),
+            others: None,
         };
         Ok((ranks, facts, problems))
     }
@@ -153,7 +201,10 @@ impl Ranks {
         problems: &[Problem],
     ) -> Result<Database, RunError> {
         let mut database = self.own_tables(facts, &self.members, problems, &self.whose)?;
-        self.register(&mut database, 0..self.members.len(), |_| true)?;
+        match &self.others {
+            Some(others) => others.register(&self.tables, &mut database)?,
+            None => self.register(&mut database, 0..self.members.len(), |_| true)?,
+        }
         database.register_timeline();
         Ok(database)
     }
@@ -259,7 +310,7 @@ impl Ranks {
     }
 }
 
-fn cannot_plan(table: &str, error: &polars::error::PolarsError) -> RunError {
+pub(super) fn cannot_plan(table: &str, error: &polars::error::PolarsError) -> RunError {
     RunError::Plan {
         table: table.to_owned(),
         reason: error.to_string(),

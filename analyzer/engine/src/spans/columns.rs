@@ -184,9 +184,9 @@ fn info((name, kind, nullable, provenance, doc): &Listed) -> ColumnInfo {
     ColumnInfo {
         name: (*name).to_owned(),
         ty: ty.to_owned(),
-        unit: unit(name),
+        unit: unit(name).map(Into::into),
         nullable: *nullable,
-        provenance: Some(provenance),
+        provenance: Some((*provenance).into()),
         doc: (*doc).to_owned(),
     }
 }

@@ -43,7 +43,7 @@ fn the_catalog_is_complete() {
                 column.name
             );
             assert_eq!(
-                column.unit == Some("ns"),
+                column.unit.as_deref() == Some("ns"),
                 column.name.ends_with("_ns"),
                 "{}.{}",
                 table.name,

@@ -1,10 +1,11 @@
 //! Ranks opened as one run, against each of them opened alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tempfile::TempDir;
+use trueno_engine::query::Database;
 use trueno_engine::run::Run;
 
 use crate::sample::{bricks, edges, has_problem, ordered_rows, problem_texts, value};
@@ -57,6 +58,46 @@ fn rank_rows(job: &Path, rank: u32, sql: &str, by: &[i128]) -> Vec<String> {
     rows.iter().map(row).collect()
 }
 
+/// One rank opened with a catalog has the same of everything as with all others.
+fn same_in_part(job: &Path) {
+    let whole = Run::open(job).unwrap();
+    let catalog = serde_json::to_vec(&whole.catalog().unwrap()).unwrap();
+    for rank in whole.rank_numbers() {
+        let read = serde_json::from_slice(&catalog).unwrap();
+        let part = Run::open_some(job, &BTreeSet::from([rank]), read).unwrap();
+        assert_eq!(part.ranks().len(), 1);
+        assert_eq!(part.rank_numbers(), whole.rank_numbers());
+        assert_eq!(part.facts(), whole.facts());
+        assert_eq!(part.problems(), whole.problems());
+        assert_eq!(part.tables(), whole.tables());
+        assert_eq!(
+            part.hash_of_files().unwrap(),
+            whole.hash_of_files().unwrap()
+        );
+        let same = |one: Database, other: Database| {
+            assert!(one.table_names().eq(other.table_names()));
+            for table in whole.tables() {
+                let sql = format!("SELECT * FROM {}", table.name);
+                assert_eq!(
+                    ordered_rows(&one, &sql),
+                    ordered_rows(&other, &sql),
+                    "{sql}"
+                );
+                let sql = format!("SELECT COUNT(*) AS n FROM {}", table.name);
+                assert_eq!(value(&one, &sql), value(&other, &sql), "{sql}");
+            }
+        };
+        let of = |run: &Run, rank: u32| run.rank_context(rank).unwrap().unwrap();
+        same(of(&part, rank), of(&whole, rank));
+        // From here on it has opened the others too.
+        same(part.sql_context().unwrap(), whole.sql_context().unwrap());
+        for rank in whole.rank_numbers() {
+            same(of(&part, rank), of(&whole, rank));
+        }
+        assert_eq!(part.others_failed(), None);
+    }
+}
+
 fn made() -> impl Strategy<Value = Made> {
     let origin = prop::option::of(1_700_000_000_000_000_000..1_700_000_000_000_900_000_i64);
     (0..50_u64, 0..20_u64, 0..50_u64, 0..9_u64, origin).prop_map(|(a, b, c, d, origin_ns)| Made {
@@ -107,6 +148,7 @@ proptest! {
         prop_assert_eq!(has_problem(&whole, &["rank_not_aligned"]), without && ranks.len() > 1);
         let size = ranks.keys().next_back().unwrap() + 1;
         prop_assert_eq!(has_problem(&whole, &["rank_missing"]), size as usize != ranks.len());
+        same_in_part(&job);
     }
 }
 
@@ -140,6 +182,7 @@ fn what_leaves_no_room_for_the_rank_is_left_out_and_counted() {
         "0",
         "none is taken for one of rank 2"
     );
+    same_in_part(&job);
 }
 
 #[test]
@@ -161,6 +204,7 @@ fn columns_of_files_that_differ_stay_beside_each_other() {
     let sql = "SELECT DISTINCT rank, mine, other FROM edges ORDER BY rank";
     let rows = ordered_rows(&whole.sql_context().unwrap(), sql);
     assert_eq!(rows, ["0|5|-", "1|-|6"]);
+    same_in_part(&job);
 }
 
 #[test]
@@ -195,4 +239,5 @@ fn devices_of_ceilings_are_those_of_kernels() {
     let sql =
         "SELECT COUNT(DISTINCT device_id) AS ids, COUNT(DISTINCT device) AS texts FROM ceilings";
     assert_eq!(ordered_rows(&database, sql), ["4|4"]);
+    same_in_part(&job);
 }

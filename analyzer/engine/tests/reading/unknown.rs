@@ -62,7 +62,7 @@ fn unknown_columns_and_tables_are_published() {
     let columns: Vec<_> = marks
         .columns
         .iter()
-        .map(|c| (c.name.as_str(), c.ty.as_str(), c.unit))
+        .map(|c| (c.name.as_str(), c.ty.as_str(), c.unit.as_deref()))
         .collect();
     assert_eq!(
         columns,

@@ -30,7 +30,7 @@ pub fn to_table_folders(
     to: &Path,
     on_rows: &mut dyn FnMut(u64),
 ) -> Result<(), ExportError> {
-    let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
+    let ranks = run.rank_numbers();
     if ranks.is_empty() {
         let text = "the run holds no ranks: each of its tables is a folder already (hint: without --by-table)";
         return Err(ExportError::Lacking(text.to_owned()));
