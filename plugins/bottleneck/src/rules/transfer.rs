@@ -21,7 +21,6 @@ use crate::facts::{Facts, Without, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, count, percent, time};
-use trueno_plugin::agreeing;
 
 /// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
@@ -175,11 +174,11 @@ impl Rule for Transfer {
     }
 }
 
-/// Bytes of the copies, in words: a trace need not have those of all.
 fn copies_of(n: u64) -> String {
     format!("{} {}", count(n), agreeing(n, "copy", "copies"))
 }
 
+/// Bytes of the copies, in words: a trace need not have those of all.
 fn moved(copies: &[&Work]) -> String {
     let sizes = copies.iter().filter_map(|work| work.copy?.bytes);
     let (known, sum) = sizes.fold((0, 0_u64), |(known, sum), size| {
