@@ -12,6 +12,7 @@
 //! by without them. Overlap is computed from device times alone: a call that waits for a kernel before it copies does not overlap it.
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+use trueno_plugin::agreeing;
 
 use super::draft::Draft;
 use super::gaps::NO_PATH;
