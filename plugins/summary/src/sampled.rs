@@ -122,7 +122,9 @@ impl Sampled {
     fn hottest_of(&self, whole: &str) -> Option<String> {
         let (name, [share, low, high]) = self.hottest.as_ref()?;
         // The interval is rounded outwards, as in the findings of `samples`.
-        let (low, high) = ((low * 100.0).floor(), (high * 100.0).ceil());
+        const ROUNDING: f64 = 1e-9;
+        let low = (low * 100.0 + ROUNDING).floor();
+        let high = (high * 100.0 - ROUNDING).ceil();
         Some(format!(
             "{name} ran in {} of {whole} ({low:.0} to {high:.0} %)",
             percent(*share)

@@ -1026,7 +1026,7 @@ fn a_gap_of_the_path_in_which_other_threads_work_is_not_unrecorded() {
     let told = |coverage: &str, waits_ns: i64| {
         let output = summary([
             wall(100 * MS, 9),
-            lanes(&[("main", 20 * MS, 100 * MS), ("other", 70 * MS, 100 * MS)]),
+            lanes(&[("main", 20 * MS, 100 * MS), ("other", 100 * MS, 100 * MS)]),
             categories(&[("host", "GEMM", 60 * MS), ("host", "optimizer", 30 * MS)]),
             Table::build("by_brick")
                 .text("lane_kind", ["host"])

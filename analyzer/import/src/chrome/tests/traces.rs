@@ -460,7 +460,7 @@ fn an_arrow_may_begin_where_its_slice_ends_and_makes_no_run_longer() {
     };
     let run = import(trace(&[
         event("\"ph\": \"X\", \"name\": \"read\", \"ts\": 10, \"dur\": 5"),
-        format!(r#"{{"ph": "X", "name": "multiply", "pid": 1, "tid": 3, "ts": 17, "dur": 20}}"#),
+        r#"{"ph": "X", "name": "multiply", "pid": 1, "tid": 3, "ts": 17, "dur": 20}"#.to_owned(),
         flow("s", 2, 15),
         flow("t", 3, 17),
         flow("t", 3, 900),
