@@ -7,7 +7,7 @@ use serde_json::Map;
 use trueno_engine::run::Run;
 use trueno_host::plugin::Registry;
 use trueno_statistics::benjamini_hochberg::adjust;
-use trueno_statistics::{Options, half_interval, two_sided};
+use trueno_statistics::{MIN_SAMPLES, Options, half_interval, two_sided};
 
 use super::plugin_section::{section, table};
 use super::side::Member;
@@ -111,7 +111,7 @@ pub fn profiles(run: &Run, registry: &Registry) -> Result<Vec<Profile>, String> 
     Ok(out)
 }
 
-/// Compares the samples of the first event that all runs have; `None` if there is none.
+/// Compares the samples of the first event of which all runs have enough; `None` if there is none.
 pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Option<Functions> {
     let first = &base.first()?.profiles;
     first.iter().find_map(|profile| {
@@ -137,7 +137,7 @@ fn compared(base: &[Profile], run: &[Profile], options: &Options) -> Option<Func
     } else {
         Amount::Share
     };
-    if all().any(|profile| profile.samples() == 0) {
+    if all().any(|profile| profile.samples() < MIN_SAMPLES as u64) {
         return None;
     }
     let freedom = match base.len() + run.len() {
