@@ -9,27 +9,45 @@ pub enum Producer {
     Recorder,
     PyTorch,
     Jax,
+    /// Nsight Systems.
+    Nsight,
     /// Any other program whose trace was imported.
     Other,
 }
+
+/// How Nsight Systems records allocations.
+pub const NSIGHT_MEMORY: &str = "`nsys profile --cuda-memory-usage=true` records memory of devices";
 
 impl Producer {
     /// Reads the first row of column `clock_source` of table `run`.
     pub fn of_run(table: &Table) -> Self {
         let source = table.text("clock_source").ok();
         let source = source.and_then(|source| source.iter().flatten().next());
-        match source.and_then(|source| source.strip_prefix("imported: ")) {
-            None => Self::Recorder,
-            Some("kineto" | "torch memory") => Self::PyTorch,
-            Some("xplane" | "xla") => Self::Jax,
+        match source {
+            // The clocks of the recorder.
+            None | Some("" | "tsc" | "monotonic") => Self::Recorder,
+            Some("imported: kineto" | "imported: torch memory") => Self::PyTorch,
+            Some("imported: xplane" | "imported: xla") => Self::Jax,
+            Some("nsys") => Self::Nsight,
             Some(_) => Self::Other,
         }
+    }
+
+    /// How to record what is missing.
+    pub fn to_record(self, recorder: &str, pytorch: &str, nsight: &str) -> String {
+        match self {
+            Self::Recorder => recorder,
+            Self::PyTorch => pytorch,
+            Self::Nsight => nsight,
+            Self::Jax | Self::Other => "the trace's own profiler would have to record it",
+        }
+        .to_owned()
     }
 
     pub fn advice(self, pytorch: &str, general: &str) -> String {
         match self {
             Self::PyTorch => pytorch,
-            Self::Recorder | Self::Jax | Self::Other => general,
+            Self::Recorder | Self::Jax | Self::Nsight | Self::Other => general,
         }
         .to_owned()
     }
@@ -43,6 +61,7 @@ impl Producer {
             Self::PyTorch => Some(
                 "record with profile(profile_memory=True), or import the snapshot of torch.cuda.memory._dump_snapshot",
             ),
+            Self::Nsight => Some(NSIGHT_MEMORY),
             Self::Jax | Self::Other => None,
         }
     }
@@ -53,7 +72,32 @@ impl Producer {
             Self::Recorder => Some("wrap each token, step or batch in Recorder::iteration(number)"),
             Self::PyTorch => Some("call step() of the profiler after each step"),
             Self::Jax => Some("wrap each step in jax.profiler.StepTraceAnnotation"),
-            Self::Other => None,
+            Self::Nsight | Self::Other => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_clock_says_what_recorded_a_run() {
+        for (source, producer) in [
+            ("tsc", Producer::Recorder),
+            ("monotonic", Producer::Recorder),
+            ("imported: kineto", Producer::PyTorch),
+            ("imported: xla", Producer::Jax),
+            ("nsys", Producer::Nsight),
+            ("perf", Producer::Other),
+            ("imported: otlp", Producer::Other),
+        ] {
+            let run = Table::build("run").text("clock_source", [source]);
+            assert_eq!(
+                Producer::of_run(&run.finish().unwrap()),
+                producer,
+                "{source}"
+            );
         }
     }
 }

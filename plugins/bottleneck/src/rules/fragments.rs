@@ -5,6 +5,7 @@
 //! harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
 use trueno_analysis::evidence::Evidence;
+use trueno_analysis::producer::NSIGHT_MEMORY;
 
 use super::draft::Draft;
 use super::{Options, Rule};
@@ -44,9 +45,10 @@ impl Rule for Fragmentation {
             CLASS,
             "run",
             "allocations with addresses",
-            facts.producer.advice(
-                    "`profile(profile_memory=True)` records them",
+            facts.producer.to_record(
                     "record them: the recorder's feature `alloc`, or Recorder::allocation with an address",
+                    "`profile(profile_memory=True)` records them",
+                    NSIGHT_MEMORY,
                 ),
         );
             return;

@@ -6,6 +6,7 @@
 //! is claimed.
 
 use trueno_analysis::evidence::Evidence;
+use trueno_analysis::producer::NSIGHT_MEMORY;
 
 use super::draft::Draft;
 use super::{Options, Rule};
@@ -58,9 +59,10 @@ impl Rule for MemoryGrowth {
             CLASS,
             "run",
             "allocations",
-            facts.producer.advice(
-                "`profile(profile_memory=True)` records them",
+            facts.producer.to_record(
                 "record them: the recorder's feature `alloc`, or Recorder::allocation for memory of devices",
+                "`profile(profile_memory=True)` records them",
+                NSIGHT_MEMORY,
             ),
         );
             return;
@@ -73,9 +75,10 @@ impl Rule for MemoryGrowth {
                     CLASS,
                     name,
                     "enough iterations for a trend (8)",
-                    facts.producer.advice(
-                        "`schedule(active=8)` and `profiler.step()` record eight steps",
+                    facts.producer.to_record(
                         "wrap each step in Recorder::iteration, and record more of them",
+                        "`schedule(active=8)` and `profiler.step()` record eight steps",
+                        "record more steps, each in a range of NVTX",
                     ),
                 );
                 continue;

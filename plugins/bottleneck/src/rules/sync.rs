@@ -254,9 +254,10 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
         assumption: "the wait costs nothing; all other work on the path stays".into(),
         considered: format!("waits that device work or tasks explain count as that work; so does the time in which a device was busy ({})", time(for_device_ns.min(all_ns))),
-        suggestion: facts.producer.advice(
-            "`profile(with_stack=True)` shows which line waits; traces of all ranks show for whom",
+        suggestion: facts.producer.to_record(
             "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks",
+            "`profile(with_stack=True)` shows which line waits; traces of all ranks show for whom",
+            "`nsys profile --trace=cuda,nvtx,osrt` records the calls that wait",
         ),
     }
     .during(facts, &waits)
