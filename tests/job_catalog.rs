@@ -22,7 +22,16 @@ struct Tasks<'a> {
     flags: &'a [&'a str],
 }
 
-impl Tasks<'_> {
+impl<'a> Tasks<'a> {
+    /// Of a job of four ranks.
+    fn new(dir: &'a Dir, flags: &'a [&'a str]) -> Self {
+        Self {
+            dir,
+            job: four_ranks(dir),
+            flags,
+        }
+    }
+
     fn of(&self, ranks: &[u32], parts: &str, is_cataloged: bool) -> Value {
         let mut task = json!({"job": self.job, "ranks": ranks, "parts": self.dir.join(parts)});
         if is_cataloged {
@@ -131,12 +140,7 @@ fn tasks_with_a_catalog_make_the_same_parts() {
         &["--from", "4ms"],
     ] {
         let dir = Dir::new();
-        let job = four_ranks(&dir);
-        let tasks = Tasks {
-            dir: &dir,
-            job,
-            flags,
-        };
+        let tasks = Tasks::new(&dir, flags);
         assert_eq!(tasks.write_catalog(0).json(), json!({"ranks": 4}));
         both_ways(&tasks);
         let local = report(&dir, &tasks.job, flags);
@@ -149,17 +153,12 @@ fn tasks_with_a_catalog_make_the_same_parts() {
 #[test]
 fn damage_from_before_costs_the_same_rows() {
     let dir = Dir::new();
-    let job = four_ranks(&dir);
-    flip(&segment(&job, 1, "kernels"));
-    let cut = segment(&job, 2, "bricks");
+    let tasks = Tasks::new(&dir, &[]);
+    flip(&segment(&tasks.job, 1, "kernels"));
+    let cut = segment(&tasks.job, 2, "bricks");
     let bytes = fs::read(&cut).unwrap();
     fs::write(&cut, &bytes[..bytes.len() / 2]).unwrap();
-    fs::create_dir(job.join("rank=7")).unwrap();
-    let tasks = Tasks {
-        dir: &dir,
-        job,
-        flags: &[],
-    };
+    fs::create_dir(tasks.job.join("rank=7")).unwrap();
     tasks.write_catalog(0);
     both_ways(&tasks);
     let known = "rank 7: the job has none (hint: it has ranks 0–3)";
@@ -169,12 +168,7 @@ fn damage_from_before_costs_the_same_rows() {
 #[test]
 fn other_ranks_are_not_opened() {
     let dir = Dir::new();
-    let job = four_ranks(&dir);
-    let tasks = Tasks {
-        dir: &dir,
-        job,
-        flags: &[],
-    };
+    let tasks = Tasks::new(&dir, &[]);
     tasks.write_catalog(0);
     tasks.whole_task(&[0]);
     // The job moves, and nothing is left of the others but their folders.
@@ -192,16 +186,11 @@ fn other_ranks_are_not_opened() {
     tasks.task(&[0, 3], 2).stderr_has("rank 3 has changed");
 }
 
-/// A catalog without the window that a task asks for: the window is looked up in all ranks, which must be the same.
+/// A catalog without the window of a task: the window is looked up in all ranks, which must be the same.
 #[test]
 fn other_ranks_are_opened_when_their_rows_are_needed() {
     let dir = Dir::new();
-    let job = four_ranks(&dir);
-    let mut tasks = Tasks {
-        dir: &dir,
-        job,
-        flags: &[],
-    };
+    let mut tasks = Tasks::new(&dir, &[]);
     tasks.write_catalog(0);
     tasks.flags = &["--from", "5ms"];
     both_ways(&tasks);
@@ -248,12 +237,7 @@ fn a_rank_that_changed_is_refused() {
     ];
     for (what, change) in changes {
         let dir = Dir::new();
-        let job = four_ranks(&dir);
-        let tasks = Tasks {
-            dir: &dir,
-            job,
-            flags: &[],
-        };
+        let tasks = Tasks::new(&dir, &[]);
         tasks.write_catalog(0);
         change(&tasks.job);
         let refused = tasks.task(&[1], 2).stderr_has(&format!("{what} {CHANGED}"));
@@ -267,12 +251,7 @@ fn a_rank_that_changed_is_refused() {
 #[test]
 fn a_catalog_that_is_not_ours_is_refused() {
     let dir = Dir::new();
-    let job = four_ranks(&dir);
-    let tasks = Tasks {
-        dir: &dir,
-        job,
-        flags: &[],
-    };
+    let tasks = Tasks::new(&dir, &[]);
     let file = dir.join("catalog");
     tasks
         .task(&[0], 2)
@@ -339,12 +318,7 @@ fn a_catalog_that_is_not_ours_is_refused() {
 #[test]
 fn a_forged_catalog_ends_no_task_with_a_panic() {
     let dir = Dir::new();
-    let job = four_ranks(&dir);
-    let tasks = Tasks {
-        dir: &dir,
-        job,
-        flags: &[],
-    };
+    let tasks = Tasks::new(&dir, &[]);
     tasks.write_catalog(0);
     let file = dir.join("catalog");
     let good = fs::read_to_string(&file).unwrap();
@@ -405,14 +379,9 @@ fn a_forged_catalog_ends_no_task_with_a_panic() {
 }
 
 #[test]
-fn tasks_without_a_catalog_or_ranks_are_told() {
+fn tasks_without_a_catalog_or_ranks_are_refused() {
     let dir = Dir::new();
-    let job = four_ranks(&dir);
-    let tasks = Tasks {
-        dir: &dir,
-        job,
-        flags: &[],
-    };
+    let tasks = Tasks::new(&dir, &[]);
     let without = tasks.of(&[0], "parts", false);
     run_task(&dir, without, &[], &["--write-catalog"])
         .exits(2)

@@ -7,8 +7,8 @@
     simulate.py measure target/debug/trueno-analyze   # measures the costs, on this machine
 
 Tasks are handed to cores as they become free, in two rounds. Each opens its ranks, or without a catalog the whole job,
-and then makes the parts of its ranks; some are slow, and some executors are lost, and with them what they had begun. Nothing but this is modelled: no
-network that is full, no disk that is shared. The same seed gives the same figures.
+and then makes the parts of its ranks; some are slow, and some executors are lost, and with them what they had begun.
+Nothing but this is modelled: no network that is full, no disk that is shared. The same seed gives the same figures.
 """
 
 import argparse
@@ -138,12 +138,11 @@ def measure(analyze, rows=2_000_000, many=128):
 
         def task(job, ranks, catalog=None):
             parts = folder / f"parts.{time.monotonic_ns()}"
-            told = {"job": str(job), "ranks": ranks, "parts": str(parts)}
+            of = {"job": str(job), "ranks": ranks, "parts": str(parts)}
             if catalog:
-                told["catalog"] = str(catalog)
-                run("rank-task", "--write-catalog", stdin=json.dumps(told))
-            told = json.dumps(told)
-            runs = [run("rank-task", stdin=told)[0] for _ in range(2)]
+                of["catalog"] = str(catalog)
+                run("rank-task", "--write-catalog", stdin=json.dumps(of))
+            runs = [run("rank-task", stdin=json.dumps(of))[0] for _ in range(2)]
             made = sum(file.stat().st_size for file in parts.rglob("*") if file.is_file())
             return runs[0], made, parts
 

@@ -349,7 +349,7 @@ impl Job<'_> {
                     let _ = send.send(Said::Ends(place, rank, found));
                     continue;
                 }
-                // Damaged parts of its own are made again here, whoever needs them.
+                // Damaged parts of its own are made again here, also if only others need them.
                 let is_read = |at: usize| is_asked(rank) || is_needed[at];
                 match kept
                     .as_ref()

@@ -17,6 +17,7 @@ use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
 
 use crate::revision::Worktree;
+use crate::samples::{DEFAULT_HZ, hz};
 use crate::{Failure, say, signals};
 
 /// In a command: the run directory to record to.
@@ -50,8 +51,8 @@ pub struct Args {
         value_name = "HZ",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "997",
-        value_parser = clap::value_parser!(u32).range(1..=20_000)
+        default_missing_value = DEFAULT_HZ,
+        value_parser = hz()
     )]
     sample: Option<u32>,
     /// Only record

@@ -25,6 +25,7 @@ use trueno_tracer::Calls;
 use crate::attach::{Means, Process};
 use crate::head::{Output, path_of};
 use crate::kept::Keep;
+use crate::samples::{DEFAULT_HZ, hz};
 use crate::signals::ControlSignal;
 use crate::subject::{Part, Subject, Way};
 use crate::window::Window;
@@ -55,8 +56,8 @@ pub struct Args {
         value_name = "HZ",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "997",
-        value_parser = clap::value_parser!(u32).range(1..=20_000),
+        default_missing_value = DEFAULT_HZ,
+        value_parser = hz(),
         conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"],
         help_heading = WHAT
     )]

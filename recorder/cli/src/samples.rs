@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitStatus;
 
+use clap::builder::RangedI64ValueParser;
 use trueno_format::run_json::RunJson;
 use trueno_sampler::{Counts, Error, Sampled, Sampling, attach, sample};
 
@@ -10,6 +11,14 @@ use crate::attach::Means;
 use crate::head::{Output, head, not_begun};
 use crate::subject::{Part, Subject, Target, Way, end_before_begin, say_end, say_processes};
 use crate::{Failure, many, say, signals};
+
+/// Samples per second of CPU time. A prime: it is in step with nothing that repeats.
+pub const DEFAULT_HZ: &str = "997";
+
+/// Reads samples per second from the command line.
+pub fn hz() -> RangedI64ValueParser<u32> {
+    clap::value_parser!(u32).range(1..=20_000)
+}
 
 /// Samples a program or process. Returns the exit code.
 pub fn run(

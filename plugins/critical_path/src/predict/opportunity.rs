@@ -5,9 +5,9 @@
 //! nothing: the path would stay as long as it is. Gains of several names do not add up: they
 //! share time, and after the first gain another path may be the longest.
 //!
-//! Functions that do next to nothing themselves (frames of an interpreter around everything), and names that only wait, come after all other names,
-//! in the choice of names whose gains are computed as well: that a program is shorter without its main function is no
-//! opportunity.
+//! Functions that do next to nothing themselves (frames of an interpreter around everything), and names that only wait,
+//! come after all other names, in the choice of names whose gains are computed as well: that a program is shorter
+//! without its main function is no opportunity.
 
 use std::collections::BTreeSet;
 
