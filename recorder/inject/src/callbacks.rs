@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trueno_cupti::spool::Severity;
 
 use crate::buffers::{BUFFER_BYTES, Buffer, Full};
-use crate::{entry, flusher, graphs, session};
+use crate::{entry, flusher, graphs, session, shutdown};
 
 /// `CUpti_CallbackDomain`.
 pub mod domain {
@@ -103,6 +103,8 @@ pub unsafe extern "C" fn happened(
             (domain::RESOURCE, resource::CONTEXT_CREATED) if !what.is_null() => {
                 // SAFETY: CUpti_ResourceData begins with the context.
                 session.contexts.add(unsafe { *what.cast::<*mut c_void>() });
+                // The driver and CUPTI have loaded more by now.
+                shutdown::before_destructors();
             }
             (domain::RESOURCE, resource::CONTEXT_DESTROY_STARTING) if !what.is_null() => {
                 // SAFETY: as above.

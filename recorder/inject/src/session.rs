@@ -48,6 +48,8 @@ pub struct Session {
     pub own_thread: AtomicU32,
     /// True once a call of that thread was seen as a record.
     pub own_call_seen: AtomicBool,
+    /// True once the program's end has been handled.
+    pub ended: AtomicBool,
     pub next_range: AtomicU64,
     pub phase: Mutex<Phase>,
     pub changed: Condvar,
@@ -189,6 +191,7 @@ impl Session {
             stopped: AtomicBool::new(false),
             own_thread: AtomicU32::new(0),
             own_call_seen: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
             next_range: AtomicU64::new(1),
             phase: Mutex::new(Phase::Recording),
             changed: Condvar::new(),

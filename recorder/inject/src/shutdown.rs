@@ -18,13 +18,18 @@ const PARTS: u32 = 100;
 
 pub fn at_exit() {
     static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: functions that take nothing and never unwind.
-        unsafe {
-            libc::atexit(ending);
-            libc::pthread_atfork(None, None, Some(forked));
-        }
+    // SAFETY: a function that takes nothing and never unwinds.
+    ONCE.call_once(|| unsafe {
+        libc::pthread_atfork(None, None, Some(forked));
     });
+    before_destructors();
+}
+
+/// Registers the end once more. Handlers and destructors run in the reverse order of their registration, and CUPTI 13 (seen
+/// with 13.0 and 13.2) crashes when it is called after its own destructors: the end has to be registered after CUPTI was loaded.
+pub fn before_destructors() {
+    // SAFETY: a function that takes nothing and never unwinds.
+    unsafe { libc::atexit(ending) };
 }
 
 extern "C" fn ending() {
@@ -34,6 +39,9 @@ extern "C" fn ending() {
         let Some(session) = session::current().filter(mine) else {
             return;
         };
+        if session.ended.swap(true, Ordering::AcqRel) {
+            return;
+        }
         session.enter(Phase::Closing);
         session.pool.wake();
         if !(0..PARTS).any(|_| session.wait_for(Phase::Closed, MAX_WAIT / PARTS)) {

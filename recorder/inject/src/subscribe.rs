@@ -16,7 +16,7 @@ use crate::callbacks::{self, STATES, domain, resource};
 use crate::graphs::INSTANTIATE;
 use crate::session::{Session, current_or_new, lock};
 use crate::settings::Level;
-use crate::{entry, flusher, threads};
+use crate::{entry, flusher, shutdown, threads};
 
 const KERNELS: &[u32] = &[
     kind::DEVICE,
@@ -178,6 +178,7 @@ fn record(session: &'static Session) -> Result<(), String> {
     facts.driver_version = Driver::loaded().and_then(Driver::version);
     lock(&session.facts).cupti = Some(facts);
     session.write_facts();
+    shutdown::before_destructors();
     threads::spawn("trueno-flush", move || flusher::run(session))
         .map_err(|error| format!("cannot start a thread: {error}"))
 }
