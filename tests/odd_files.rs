@@ -13,7 +13,7 @@ use crate::format_versions::{kept, unpack};
 use crate::harness::{Dir, copy};
 
 /// Far longer than any of the commands takes with a run of some thousand rows.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// Limit on address space, which stops a command that reads a device endlessly.
 const MEMORY_KIB: u32 = 8 << 20;
 

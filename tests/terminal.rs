@@ -14,7 +14,7 @@ use crate::harness::Dir;
 use crate::watch::Watched;
 
 /// Far longer than needed, so that a slow machine does not fail the test.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 struct Pty {
     ours: File,

@@ -59,7 +59,7 @@ impl When {
             When::After(micros) => sleep(micros),
             When::Sealed(micros) => {
                 let began = Instant::now();
-                while !sealed.exists() && began.elapsed() < Duration::from_secs(10) {
+                while !sealed.exists() && began.elapsed() < Duration::from_secs(600) {
                     sleep(50);
                 }
                 sleep(micros);
@@ -179,7 +179,7 @@ fn records_until_it_is_killed() {
     std::thread::scope(|scope| {
         // Should that moment never come, it must not fill the disk.
         scope.spawn(|| {
-            std::thread::sleep(Duration::from_secs(60));
+            std::thread::sleep(Duration::from_secs(600));
             std::process::exit(1);
         });
         for lane in 0..LANES {

@@ -433,7 +433,7 @@ fn a_forked_child_records_nothing_of_its_own() {
     if child == 0 {
         // A child that hangs is a failure, and no test that never ends.
         // SAFETY: a plain system call.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(1200) };
         for _ in 0..1000 {
             drop(std::hint::black_box(vec![1_u8; 30_011]));
         }

@@ -31,7 +31,7 @@ fn records_and_says_so() {
     };
     // Whatever becomes of the recorder: a program that hangs is ended, and that is a fault.
     // SAFETY: a call with a number.
-    unsafe { libc::alarm(120) };
+    unsafe { libc::alarm(1200) };
     let (policy, path) = role.split_once(',').unwrap();
     let policy = POLICIES.iter().find(|(name, _)| *name == policy).unwrap();
     let rec = Recorder::builder(path)

@@ -24,7 +24,7 @@ fn in_child(work: impl FnOnce() -> bool) -> i32 {
     if child == 0 {
         // A child that hangs is a failure, and no test that never ends.
         // SAFETY: a plain system call.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(1200) };
         let ok = work();
         // SAFETY: ends the process here.
         unsafe { libc::_exit(i32::from(!ok)) };

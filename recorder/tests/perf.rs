@@ -213,7 +213,7 @@ fn a_forked_child_has_no_counters_and_the_parent_goes_on() {
     if child == 0 {
         // A child that hangs is a failure, and no test that never ends.
         // SAFETY: a plain system call.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(1200) };
         drop(rec.brick("in the child"));
         let left = open_events();
         // SAFETY: ends the child here.

@@ -134,7 +134,7 @@ fn a_forked_child_is_refused_or_has_rows_of_its_own() {
     if child == 0 {
         // A child that hangs is a failure, and no test that never ends.
         // SAFETY: a plain system call.
-        unsafe { libc::alarm(60) };
+        unsafe { libc::alarm(1200) };
         open.shapes(&[Operand::new(&[23, 24], "f32")]);
         let mine = Recorder::create(&own).unwrap();
         mine.brick("child").shapes(shapes);

@@ -224,7 +224,7 @@ fn all_threads_and_what_they_begin_are_recorded_until_the_recording_is_ended() {
             program::LATE,
             program::CHILD,
         ] {
-            wait_until(|| program.written(name) > 1500);
+            wait_until(|| program.written(name) > 400);
         }
         let said = recorder.stop();
         assert!(said.contains("the program goes on"), "{said}");

@@ -25,7 +25,7 @@ fn does_its_part() {
     };
     // A program that hangs is ended, and that is a fault.
     // SAFETY: a call with a number.
-    unsafe { libc::alarm(120) };
+    unsafe { libc::alarm(1200) };
     match role.as_str() {
         "writes" => writes(),
         "becomes" => becomes(),
