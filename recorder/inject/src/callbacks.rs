@@ -105,6 +105,7 @@ pub unsafe extern "C" fn happened(
                 session.contexts.add(unsafe { *what.cast::<*mut c_void>() });
                 // The driver and CUPTI have loaded more by now.
                 shutdown::before_destructors();
+                session.got_device();
             }
             (domain::RESOURCE, resource::CONTEXT_DESTROY_STARTING) if !what.is_null() => {
                 // SAFETY: as above.

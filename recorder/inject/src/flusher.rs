@@ -6,14 +6,24 @@ use std::sync::atomic::Ordering;
 
 use trueno_cupti::spool::{Chunk, Severity};
 
-use crate::session::{Phase, Session};
+use crate::session::Session;
 use crate::{clock, shutdown, subscribe, threads};
 
 /// Runs until the program ends, then closes the recording.
 pub fn run(session: &'static Session) {
     let own = threads::number();
     session.own_thread.store(own, Ordering::Release);
-    while !session.wait_for(Phase::Closing, session.settings.flush) {
+    let mut has_device = false;
+    loop {
+        let ends = session.wait_for_next(session.settings.flush, has_device);
+        // Also at the end: a program of a few milliseconds has one reading then.
+        if !has_device && session.has_device.load(Ordering::Acquire) {
+            has_device = true;
+            subscribe::start_with_device(session);
+        }
+        if ends {
+            break;
+        }
         flush(session, false);
         count_dropped(session);
         stop_if_lost(session);

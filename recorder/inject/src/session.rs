@@ -48,6 +48,8 @@ pub struct Session {
     pub own_thread: AtomicU32,
     /// True once a call of that thread was seen as a record.
     pub own_call_seen: AtomicBool,
+    /// True once the program has a context.
+    pub has_device: AtomicBool,
     /// True once the program's end has been handled.
     pub ended: AtomicBool,
     pub next_range: AtomicU64,
@@ -191,6 +193,7 @@ impl Session {
             stopped: AtomicBool::new(false),
             own_thread: AtomicU32::new(0),
             own_call_seen: AtomicBool::new(false),
+            has_device: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             next_range: AtomicU64::new(1),
             phase: Mutex::new(Phase::Recording),
@@ -288,13 +291,30 @@ impl Session {
         self.changed.notify_all();
     }
 
+    /// The program has a context.
+    pub fn got_device(&self) {
+        let _guard = lock(&self.phase);
+        self.has_device.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+
     /// Waits at most this long for a phase. Returns whether it was reached.
     pub fn wait_for(&self, phase: Phase, at_most: Duration) -> bool {
+        self.wait_until(at_most, |now| now >= phase);
+        self.phase() >= phase
+    }
+
+    /// Waits at most this long for the end, and for a device where none is known yet. Returns whether the program ends.
+    pub fn wait_for_next(&self, at_most: Duration, knows_device: bool) -> bool {
+        let is_new = || !knows_device && self.has_device.load(Ordering::Acquire);
+        self.wait_until(at_most, |now| now >= Phase::Closing || is_new());
+        self.phase() >= Phase::Closing
+    }
+
+    fn wait_until(&self, at_most: Duration, is_so: impl Fn(Phase) -> bool) {
         let guard = lock(&self.phase);
-        let waited = self
-            .changed
-            .wait_timeout_while(guard, at_most, |now| *now < phase);
-        let (guard, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        *guard >= phase
+        let waiting = |now: &mut Phase| !is_so(*now);
+        let waited = self.changed.wait_timeout_while(guard, at_most, waiting);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 }

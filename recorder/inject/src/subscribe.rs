@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
+use std::sync::atomic::Ordering;
 
 use trueno_cupti::driver::Driver;
 use trueno_cupti::kind;
@@ -40,7 +41,9 @@ const EDGES: &[u32] = &[
     kind::GRAPH_HOST_NODE,
     kind::HOST_LAUNCH,
 ];
-const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL, kind::ENVIRONMENT];
+const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL];
+/// Kinds that CUPTI refuses (`CUPTI_ERROR_NOT_COMPATIBLE`) before `cuInit` has returned, and for good before a context exists.
+const WITH_DEVICE: &[u32] = &[kind::ENVIRONMENT];
 /// Kinds for whole graphs, if the user asks for them. CUPTI then records no nodes.
 const WHOLE_GRAPHS: &[u32] = &[kind::GRAPH_TRACE];
 /// Kinds with records for calls that this library itself makes when it closes.
@@ -396,6 +399,26 @@ fn refuse(facts: &mut CuptiFacts, what: &str, refused: &Refused) {
     facts.refused.insert(what.to_owned(), refused.to_string());
 }
 
+/// Enables what needs a device, once the program has a context.
+pub fn start_with_device(session: &Session) {
+    let Some(cupti) = session.cupti.get() else {
+        return;
+    };
+    if session.settings.level < Level::Full || session.stopped.load(Ordering::Acquire) {
+        return;
+    }
+    let sizes = session.sizes.get().cloned().unwrap_or_default();
+    // Not held while CUPTI is called.
+    let Some(mut facts) = lock(&session.facts).cupti.clone() else {
+        return;
+    };
+    for number in WITH_DEVICE {
+        enable(cupti, *number, &sizes, &mut facts);
+    }
+    lock(&session.facts).cupti = Some(facts);
+    session.write_facts();
+}
+
 /// Stops recording calls, because those that follow are this library's own. With `keep_driver`, calls of the driver
 /// are still recorded, so that they can be seen and left out.
 pub fn stop_calls(session: &Session, keep_driver: bool) {
@@ -407,7 +430,7 @@ pub fn stop_calls(session: &Session, keep_driver: bool) {
 }
 
 pub fn stop_all(session: &Session) {
-    for kinds in [KERNELS, EDGES, FULL, WHOLE_GRAPHS] {
+    for kinds in [KERNELS, EDGES, FULL, WITH_DEVICE, WHOLE_GRAPHS] {
         disable(session, kinds);
     }
 }

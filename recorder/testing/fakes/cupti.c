@@ -349,6 +349,17 @@ void fake_event(uint32_t correlation, uint32_t stream, uint32_t event, uint64_t 
   put(&e);
 }
 
+static void environments(void) {
+  Environment e = {.kind = ENVIRONMENT, .time = fake_now(), .what = 1, .data = {1980, 2619}};
+  put(&e);
+  e.what = 3, e.data[0] = 123456, e.data[1] = 700000;
+  put(&e);
+  e.what = 9;
+  put(&e);
+}
+
+static int has_context;
+
 void fake_context(void *context) {
   struct { void *context, *handle, *descriptor; } data = {context, 0, 0};
   Device d = {.kind = DEVICE, .memory = 80ull << 30, .l2 = 50 << 20, .sms = 132, .major = 9, .minor = 0, .id = device, .name = "Fake H100"};
@@ -366,13 +377,9 @@ void fake_context(void *context) {
   Overhead o = {.kind = OVERHEAD, .overhead = 3 << 16, .object = 2, .id = {(uint32_t)getpid(), (uint32_t)gettid(), 0},
                 .start = fake_now() - 5000, .end = fake_now() - 1000};
   put(&o);
-  Environment e = {.kind = ENVIRONMENT, .time = fake_now(), .what = 1, .data = {1980, 2619}};
-  put(&e);
-  e.what = 3, e.data[0] = 123456, e.data[1] = 700000;
-  put(&e);
-  e.what = 9;
-  put(&e);
+  environments();
   if (callback) callback(NULL, 3, 1, &data);
+  has_context = 1;
 }
 
 // Whether graphs are recorded as a whole; then this is the record.
@@ -544,9 +551,11 @@ int cuptiActivityEnable(uint32_t kind) {
   if (kind == CUDA_EVENT) return 21; // as 12.0 and 12.1 say
 #endif
   if (kind >= 64 || !size_of(kind)) return 21;
+  if (kind == ENVIRONMENT && !has_context) return 14; // 12.9, 13.0 and 13.2 before cuInit has returned (H200)
   pthread_mutex_lock(&lock);
   enabled |= 1ull << kind;
   pthread_mutex_unlock(&lock);
+  if (kind == ENVIRONMENT) environments();
   return 0;
 }
 
