@@ -134,7 +134,10 @@ fn a_part_that_is_not_there_is_refused_with_what_there_is() {
             "its 16 iterations have the numbers 0 to 15",
         ),
         (&["--window", "id=7"], "no row has this id and times"),
-        (&["--window", "layer=1"], "expected iteration=N or id=N"),
+        (
+            &["--window", "layer=1"],
+            "expected iteration=N, iteration=N..M or id=N",
+        ),
         (&["--from", "3ms", "--to", "2ms"], "is empty"),
         (&["--from", "soon"], "expected a time with its unit"),
         (

@@ -316,7 +316,7 @@ pub struct ReportArgs {
     /// JSON and CSV always have all rows.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// Look at one iteration (iteration=3) or the time of one row (id=42)
+    /// Look at iterations (iteration=3, iteration=3..8) or the time of one row (id=42)
     #[arg(long, value_name = "WHAT=N", value_parser = WindowSpec::parse, conflicts_with_all = ["from", "to"])]
     pub window: Option<WindowSpec>,
     /// Look at the run from this time on, such as 1.5s

@@ -22,6 +22,8 @@ const PART: &str = "report_part";
 pub enum WindowSpec {
     /// From start to end of the iteration with this number.
     Iteration(u64),
+    /// From the start of the iteration with the first number to the end of the one with the last, in between what lies there.
+    Iterations(u64, u64),
     Id(u64),
     /// Between two times; `None` for the start or the end of the run.
     Times(Option<i64>, Option<i64>),
@@ -53,17 +55,24 @@ pub enum WindowError {
 }
 
 impl WindowSpec {
-    /// Parses `iteration=3` or `id=42`.
+    /// Parses `iteration=3`, `iteration=3..8` (both ends belong to it) or `id=42`.
     ///
     /// # Errors
     /// The expected form.
     pub fn parse(text: &str) -> Result<Self, String> {
-        const EXPECTED: &str = "expected iteration=N or id=N, such as iteration=3";
-        let (what, number) = text.split_once('=').ok_or(EXPECTED)?;
-        let number: u64 = number.trim().parse().map_err(|_| EXPECTED)?;
-        match what.trim() {
-            "iteration" => Ok(Self::Iteration(number)),
-            "id" => Ok(Self::Id(number)),
+        const EXPECTED: &str = "expected iteration=N, iteration=N..M or id=N, such as iteration=3";
+        let (what, value) = text.split_once('=').ok_or(EXPECTED)?;
+        let number = |text: &str| text.trim().parse::<u64>().map_err(|_| EXPECTED.to_owned());
+        match (what.trim(), value.split_once("..")) {
+            ("iteration", Some((first, last))) => {
+                let (first, last) = (number(first)?, number(last)?);
+                if first > last {
+                    return Err(format!("{first}..{last} is empty (hint: {last}..{first})"));
+                }
+                Ok(Self::Iterations(first, last))
+            }
+            ("iteration", None) => number(value).map(Self::Iteration),
+            ("id", None) => number(value).map(Self::Id),
             _ => Err(EXPECTED.to_owned()),
         }
     }
@@ -80,19 +89,8 @@ impl WindowSpec {
     ) -> Result<Window, WindowError> {
         let window = match *self {
             Self::Times(from, until) => between(rows, from.unwrap_or(0), until, wall_ns)?,
-            Self::Iteration(number) => {
-                let condition = format!("kind = 'iteration' AND iteration = {number}");
-                let found = match i64::try_from(number) {
-                    Ok(_) => times(rows, &["bricks"], &condition)?,
-                    Err(_) => None,
-                };
-                let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(rows, number))?;
-                Window {
-                    name: format!("iteration {number}"),
-                    from_ns,
-                    until_ns,
-                }
-            }
+            Self::Iteration(number) => iterations(rows, number, number)?,
+            Self::Iterations(first, last) => iterations(rows, first, last)?,
             Self::Id(id) => {
                 let tables: Vec<&str> = schema::interval_tables().map(|table| table.name).collect();
                 let found = match i64::try_from(id) {
@@ -116,6 +114,29 @@ impl WindowSpec {
         }
         Ok(window)
     }
+}
+
+fn iterations(rows: &Rows<'_>, first: u64, last: u64) -> Result<Window, WindowError> {
+    let (wanted, name) = if first == last {
+        (format!("iteration={first}"), format!("iteration {first}"))
+    } else {
+        (
+            format!("iteration={first}..{last}"),
+            format!("iterations {first} to {last}"),
+        )
+    };
+    let highest = last.min(i64::MAX as u64);
+    let condition = format!("kind = 'iteration' AND iteration BETWEEN {first} AND {highest}");
+    let found = match i64::try_from(first) {
+        Ok(_) => times(rows, &["bricks"], &condition)?,
+        Err(_) => None,
+    };
+    let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(rows, wanted))?;
+    Ok(Window {
+        name,
+        from_ns,
+        until_ns,
+    })
 }
 
 fn between(
@@ -273,7 +294,7 @@ fn times(
     Ok(found)
 }
 
-fn no_iteration(rows: &Rows<'_>, number: u64) -> WindowError {
+fn no_iteration(rows: &Rows<'_>, wanted: String) -> WindowError {
     let sql = "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE kind = 'iteration'";
     let mut count = 0;
     let mut numbers: Option<(i64, i64)> = None;
@@ -296,7 +317,7 @@ fn no_iteration(rows: &Rows<'_>, number: u64) -> WindowError {
         None => "it has no numbered iterations".to_owned(),
     };
     WindowError::Nothing {
-        wanted: format!("iteration={number}"),
+        wanted,
         there,
         hint: "--from and --to take times",
     }
@@ -320,8 +341,21 @@ mod tests {
             WindowSpec::parse("iteration=3"),
             Ok(WindowSpec::Iteration(3))
         );
+        assert_eq!(
+            WindowSpec::parse("iteration=3..8"),
+            Ok(WindowSpec::Iterations(3, 8))
+        );
         assert_eq!(WindowSpec::parse("id = 42"), Ok(WindowSpec::Id(42)));
-        for wrong in ["", "iteration", "iteration=x", "layer=1", "id=-1"] {
+        for wrong in [
+            "",
+            "iteration",
+            "iteration=x",
+            "iteration=3..",
+            "iteration=8..3",
+            "layer=1",
+            "id=-1",
+            "id=1..2",
+        ] {
             assert!(WindowSpec::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -8,10 +8,12 @@
 //! A call and the work it began share a correlation id; an edge `launches` leads from one to the other. Calls are
 //! no parents of device work: a kernel hangs beside the call that launched it, below the brick of both.
 
+pub(crate) mod annotation;
 pub(crate) mod call_kind;
 pub(crate) mod cupti_enums;
 pub(crate) mod device_waits;
 pub(crate) mod event_waits;
+pub(crate) mod iterations;
 pub(crate) mod launches;
 pub(crate) mod open_ranges;
 pub mod spool;

@@ -66,7 +66,7 @@ pub fn checks(facts: &Facts, tallies: &Tallies) -> [Check; 7] {
         launches(facts, &tallies.launches, tallies.early_ns),
         valid(tallies),
         bound(tallies),
-        graph(&tallies.graph_kernels),
+        graph(tallies.tables[0].rows, &tallies.graph_kernels),
         graphs(&tallies.graph_launches),
         clock(tallies),
         tensors(&tallies.checksums),
@@ -135,9 +135,12 @@ fn bound(tallies: &Tallies) -> Check {
     BOUND.counted(bad, format!("of {rows} rows"))
 }
 
-fn graph(kernels: &Marked) -> Check {
+fn graph(bricks: u64, kernels: &Marked) -> Check {
     if kernels.all == 0 {
         return GRAPH.not_measurable("no replayed graph was recorded");
+    }
+    if bricks == 0 {
+        return GRAPH.not_measurable("no brick was recorded");
     }
     GRAPH.counted(
         kernels.all.saturating_sub(kernels.marked),

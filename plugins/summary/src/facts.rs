@@ -56,6 +56,8 @@ pub type Prediction = (String, i64);
 pub struct Facts {
     /// Length of the run, or of the report's window.
     pub wall_ns: Option<i64>,
+    /// True if this is about the whole of one run.
+    pub is_whole: bool,
     /// The part of the run that the path and its gains are about, if it is not the whole.
     pub part: Option<Part>,
     pub rows: u64,
@@ -258,6 +260,7 @@ impl Facts {
             wall_ns: wall_ns.filter(|ns| *ns > 0),
             covered: covered(coverage, &host, wall_ns),
             coverage,
+            is_whole,
             part,
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,

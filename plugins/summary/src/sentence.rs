@@ -187,6 +187,7 @@ pub fn sentence(
         parts.extend(facts.sampled.as_ref().and_then(Sampled::beside_rows));
     }
     parts.extend(pipeline(facts));
+    parts.extend(mostly_outside(facts));
     if let Gain::Known {
         is_fix, fix, ns, ..
     } = gain
@@ -237,6 +238,20 @@ fn path_of_samples(facts: &Facts) -> String {
         }
         None => String::new(),
     }
+}
+
+/// Iterations that are less than half of the wall are not what the sentence is about.
+fn mostly_outside(facts: &Facts) -> Option<String> {
+    const HALF: f64 = 0.5;
+    let steps = facts.steps.as_ref().filter(|steps| steps.ranks == 1)?;
+    let (first, last) = steps.steady.filter(|_| facts.is_whole)?;
+    let share = steps.total_ns / facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
+    (share < HALF).then(|| {
+        format!(
+            "steps are {} of the wall (--window iteration={first}..{last} is about them alone)",
+            percent(share)
+        )
+    })
 }
 
 fn pipeline(facts: &Facts) -> Option<String> {

@@ -27,6 +27,8 @@ pub struct Steps {
     pub rank: u64,
     pub ranks: usize,
     pub least_ns: f64,
+    /// The program's numbers of the first and the last iteration of the steady state.
+    pub steady: Option<(u64, u64)>,
 }
 
 impl Steps {
@@ -91,10 +93,15 @@ impl Steps {
             rank,
             ranks: 1,
             least_ns: median_ns,
+            steady: None,
         };
+        let steady_numbers = steady_numbers(iterations, name)?;
         let (steady, medians) = (series.u64("steady")?, series.f64("median_ns")?);
         if let (Some(count), Some(median_ns)) = (steady.get(row), medians.get(row)) {
-            return Ok(Some(steps(count, true, median_ns)));
+            return Ok(Some(Self {
+                steady: steady_numbers,
+                ..steps(count, true, median_ns)
+            }));
         }
         let count = walls.len() as u64;
         Ok(median(&mut walls).map(|median_ns| steps(count, false, median_ns)))
@@ -114,6 +121,21 @@ impl Steps {
         let runs_ahead = is_known && mean_ns > LONGER * self.total_ns;
         Self { runs_ahead, ..self }
     }
+}
+
+fn steady_numbers(iterations: &Table, of: Option<&str>) -> Result<Option<(u64, u64)>> {
+    let (names, phases) = (iterations.text("series")?, iterations.text("phase")?);
+    let rows = names.iter().zip(phases.iter());
+    let rows = rows.zip(iterations.u64("iteration")?.iter());
+    let own = rows.filter(|((name, phase), _)| *name == of && *phase == Some("steady"));
+    let numbers: Option<Vec<u64>> = own.map(|(_, number)| number).collect();
+    let numbers = numbers.unwrap_or_default();
+    let ends = numbers
+        .iter()
+        .copied()
+        .min()
+        .zip(numbers.iter().copied().max());
+    Ok(ends.filter(|(first, last)| first < last))
 }
 
 /// The rank in the name of a device or thread; 0 if it has none.

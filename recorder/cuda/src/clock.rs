@@ -7,8 +7,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use cudarc::driver::sys::CUevent;
 use cudarc::driver::CudaEvent;
+use cudarc::driver::sys::CUevent;
 
 use crate::driver;
 

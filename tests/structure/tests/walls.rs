@@ -60,7 +60,13 @@ const MAY_USE: [(&str, &[&str]); 37] = [
     ),
     (
         "trueno-import",
-        &["trueno-format", "trueno-cupti", "trueno-analysis"],
+        &[
+            "trueno-format",
+            "trueno-cupti",
+            "trueno-analysis",
+            // Names of kernels as other profilers spell them.
+            "trueno-display-names",
+        ],
     ),
     ("trueno-plugin", &[]),
     ("trueno-analysis", &["trueno-plugin"]),

@@ -17,7 +17,7 @@ use trueno_host::plugin::Registry;
 pub struct CriticalPath {
     max_duration_ms: Option<f64>,
     max_duration_us: Option<f64>,
-    /// `iteration=N` or `id=N`; the whole run if missing.
+    /// `iteration=N`, `iteration=N..M` or `id=N`; the whole run if missing.
     window: Option<String>,
     /// Only pieces of these kinds: work, transfer, launch_delay, queue, sync_wait, gap.
     kinds: Option<Vec<String>>,

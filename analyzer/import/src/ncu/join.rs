@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use trueno_display_names::full_name;
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::CounterRow;
 
@@ -110,11 +111,14 @@ fn traced<'k>(
             notes.leave_out("kernel of the run: no launch shape");
             continue;
         };
-        let name = base(kernel.name).to_owned();
+        // CUPTI gives symbols, ncu the names behind them.
+        let full = full_name(kernel.name);
+        let full = full.as_deref().unwrap_or(kernel.name);
+        let name = base(full).to_owned();
         let group = (Key { name, grid, block }, kernel.device);
         traced.entry(group).or_default().push(At {
             id: kernel.id,
-            arguments: arguments(kernel.name).map(|text| shared(&mut texts, text)),
+            arguments: arguments(full).map(|text| shared(&mut texts, text)),
             start_ns: kernel.start_ns,
             launch: kernel.correlation,
             lane: (kernel.device, kernel.stream),

@@ -87,6 +87,17 @@ fn counters_meet_kernels_by_name_shape_and_ordinal() {
     assert_eq!(run.notes.left_out["kernel of the run: not profiled"], 1);
 }
 
+/// CUPTI gives symbols; ncu writes what they stand for. Both as an H200 gave them.
+#[test]
+fn symbols_of_a_run_meet_the_names_behind_them() {
+    let mut kernels = kernels();
+    kernels[0].name = "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_";
+    let name = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char *, 1>>(int, T2, T3)";
+    let (joined, run) = joined_to(&csv(&[(5, 9, name, 4, 0)]), None, kernels).unwrap();
+    assert_eq!(joined.kernels, 1);
+    assert_eq!(run.rows("counters", "span name value"), ["11 m 5"]);
+}
+
 #[test]
 fn the_long_form_says_the_same() {
     let csv = "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n\

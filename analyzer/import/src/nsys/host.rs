@@ -1,6 +1,7 @@
 //! The host's part: ranges become bricks, calls find the range they lie in.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 use trueno_format::schema::{AnnotationRow, BrickRow, CallRow};
@@ -14,11 +15,20 @@ use super::payload;
 use super::row::Row;
 use super::source::{Scan, Source, Value};
 use super::tables::{Found, Kind};
+use super::threads::Threads;
 use crate::Error;
+use crate::cuda::annotation::Annotation;
 use crate::cuda::call_kind::CallKind;
+use crate::cuda::iterations::{self, Candidates, Iterations};
 use crate::cuda::launches::Launch;
 use crate::cuda::open_ranges::OpenRanges;
 
+const RANGES: [&str; 4] = [
+    "NvtxPushPopRange",
+    "NvtxStartEndRange",
+    "NvtxtPushPopRange",
+    "NvtxtStartEndRange",
+];
 const EVENT_TYPES: [(i64, &str); 5] = [
     (34, "NvtxMark"),
     (39, "NvtxThread"),
@@ -36,8 +46,14 @@ pub fn read(
 ) -> Result<u64, Error> {
     let types = EnumTable::read(source, "ENUM_NSYS_EVENT_TYPE")?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
+    let iterations = find_iterations(source, tables, doubtful, &types, context)?;
+    if let Some(text) = iterations::text(iterations.values()) {
+        let values = &mut context.into.run().values;
+        values.insert(iterations::VALUE.to_owned(), text);
+    }
     let mut host = Host {
         types,
+        iterations,
         ranges: Vec::new(),
         nccl: Nccl::default(),
     };
@@ -64,8 +80,65 @@ pub fn read(
     Ok(far)
 }
 
+/// Iterations by process, told by the names of ranges. Damage is reported when the rows are read.
+fn find_iterations(
+    source: &mut dyn Source,
+    tables: &[Found],
+    doubtful: &Doubtful,
+    types: &EnumTable,
+    context: &Context<'_>,
+) -> Result<BTreeMap<i64, Iterations>, Error> {
+    let ranges = tables.iter().filter(|found| found.kind == Kind::Nvtx);
+    let scans: Vec<Scan> = ranges.map(|found| found.scan.clone()).collect();
+    if scans.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut candidates: BTreeMap<i64, Candidates> = BTreeMap::new();
+    source.merged(&scans, &mut |_, values| {
+        let [
+            Value::Int(start),
+            Value::Int(end),
+            Value::Int(thread),
+            kind,
+            text,
+            id,
+            ..,
+        ] = values
+        else {
+            return Ok(());
+        };
+        let is_range = match kind {
+            Value::Int(number) => is_range(types, *number),
+            _ => true,
+        };
+        let name = match (text, id) {
+            (Value::Text(text), _) => Some(&**text),
+            (_, Value::Int(id)) => context.string(Some(*id)),
+            _ => None,
+        };
+        if let Some(name) = name.filter(|_| is_range && doubtful.is_near(*start)) {
+            let of_process = candidates.entry(Threads::process_key(*thread)).or_default();
+            of_process.add(*thread, *start, *end, name);
+        }
+        Ok(())
+    })?;
+    let chosen = candidates.into_iter();
+    Ok(chosen
+        .filter_map(|(process, of_process)| Some((process, of_process.choose()?)))
+        .collect())
+}
+
+fn is_range(types: &EnumTable, number: i64) -> bool {
+    let known = || EVENT_TYPES.iter().find(|(known, _)| *known == number);
+    let word = types
+        .word(number)
+        .or_else(|| known().map(|(_, word)| *word));
+    word.is_some_and(|word| RANGES.contains(&word))
+}
+
 struct Host {
     types: EnumTable,
+    iterations: BTreeMap<i64, Iterations>,
     ranges: Vec<OpenRanges>,
     nccl: Nccl,
 }
@@ -85,10 +158,7 @@ impl Host {
         let known = || EVENT_TYPES.iter().find(|(known, _)| Some(*known) == number);
         let word = number.and_then(|number| self.types.word(number));
         match word.or_else(|| known().map(|(_, word)| *word)) {
-            Some(
-                "NvtxPushPopRange" | "NvtxStartEndRange" | "NvtxtPushPopRange"
-                | "NvtxtStartEndRange",
-            ) => {}
+            Some(word) if RANGES.contains(&word) => {}
             Some("NvtxMark" | "NvtxtMark") => return self.mark(record, context),
             // An export without types has only ranges worth the name: those with an end.
             None if number.is_none() => {}
@@ -126,18 +196,36 @@ impl Host {
             }
             None => None,
         };
-        let called = operator.as_ref().map_or(&*text, |operator| operator.name);
+        let annotation = Annotation::parse(&text);
+        let shown = annotation.as_ref().map_or(&*text, |parsed| &parsed.name);
+        let called = operator.as_ref().map_or(shown, |operator| operator.name);
         let name = context.text(called);
         let kind = match operator {
             Some(_) => "brick",
             None => "function",
         };
         let thread = context.threads.number(global, start_ns);
-        let (id, end_ns) = (context.id(), start_ns + dur_ns);
+        let end_ns = start_ns + dur_ns;
+        // The times of the file: iterations were found by them.
+        let origin_ns = context.origin_ns;
+        let (start, end) = (start_ns + origin_ns, end_ns + origin_ns);
+        let own = global.and_then(|global| {
+            let of_process = self.iterations.get(&Threads::process_key(global))?;
+            Some((
+                of_process.of_range(global, start, end),
+                of_process.number(start, end),
+            ))
+        });
+        let (of_range, iteration) = own.unwrap_or_default();
+        if let Some(number) = of_range {
+            self.iteration(number, thread, (start_ns, end_ns), context)?;
+        }
+        let id = context.id();
         let ranges = self.ranges(thread);
         let parent = ranges.around(start_ns, end_ns);
         ranges.push(id, end_ns);
         let row = BrickRow {
+            iteration,
             id,
             parent,
             kind: context.text(kind),
@@ -151,7 +239,10 @@ impl Host {
         };
         context.reach(start_ns, dur_ns);
         context.add(&row)?;
-        let members = payload::members(record, context);
+        let mut members = payload::members(record, context);
+        for (key, value) in annotation.iter().flat_map(|parsed| &parsed.values) {
+            members.insert((*key).to_owned(), Json::String((*value).to_owned()));
+        }
         payload::attributes(id, &members, context)?;
         let range = nccl::Range {
             id,
@@ -166,6 +257,34 @@ impl Host {
             Some(row) => context.add(&row),
             None => Ok(()),
         }
+    }
+
+    /// Writes a row around a range that is one of an iteration. The range keeps its own row: what it does is work of the
+    /// host, while an iteration only frames.
+    fn iteration(
+        &mut self,
+        number: u64,
+        thread: u32,
+        (start_ns, end_ns): (i64, i64),
+        context: &mut Context<'_>,
+    ) -> Result<(), Error> {
+        let id = context.id();
+        let ranges = self.ranges(thread);
+        let parent = ranges.around(start_ns, end_ns);
+        ranges.push(id, end_ns);
+        let row = BrickRow {
+            id,
+            parent,
+            kind: context.text("iteration"),
+            name: context.text("iteration"),
+            thread,
+            iteration: Some(number),
+            start_ns,
+            dur_ns: end_ns - start_ns,
+            timing: context.text("host"),
+            ..BrickRow::default()
+        };
+        context.add(&row)
     }
 
     fn mark(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {

@@ -53,7 +53,7 @@ impl Tool for Report {
         let arguments = json!({
             "path": {"type": "string", "description": "As for open."},
             "analyses": {"type": "array", "items": {"type": "string"}, "description": "Show the tables of these, such as [\"critical_path\", \"roofline\"]; resource trueno://analyses lists them."},
-            "window": {"type": "string", "description": "A part of the run: iteration=N, or id=N for the times of one row."},
+            "window": {"type": "string", "description": "A part of the run: iteration=N, iteration=N..M, or id=N for the times of one row."},
             "baseline": {"type": "string", "description": "A run to compare tensors with (analysis divergence)."},
             "rows": {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "description": "Rows of each table of named analyses [default: 10]."},
             "evidence_rows": {"type": "integer", "minimum": 0, "maximum": MAX_EVIDENCE, "description": "Evidence rows per finding [default: 3]."},

@@ -44,7 +44,7 @@ impl Tool for WhatIf {
         let arguments = json!({
             "path": {"type": "string", "description": "As for open."},
             "assumptions": {"type": "array", "items": {"type": "string"}, "description": "Such as [\"QkvProjection=0.5\", \"kind:sync_wait=0\"]; several are also taken together."},
-            "window": {"type": "string", "description": "A part of the run: iteration=N, or id=N."},
+            "window": {"type": "string", "description": "A part of the run: iteration=N, iteration=N..M, or id=N."},
         });
         (arguments, &["path"])
     }

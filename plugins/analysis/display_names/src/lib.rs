@@ -42,6 +42,16 @@ pub fn display_name(name: &str) -> String {
     readable.at_level(name, Level::Functor).into_owned()
 }
 
+/// The name behind a symbol of C++ or Rust in full, as its language spells it. `None`: it is no such symbol, or too long.
+pub fn full_name(symbol: &str) -> Option<String> {
+    if symbol.len() > MAX_BYTES {
+        return None;
+    }
+    match demangle(symbol)? {
+        Demangled::Cpp(name) | Demangled::Rust(name) => Some(name),
+    }
+}
+
 /// Shown names of a table: different where the recorded ones are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DisplayNames {

@@ -2,7 +2,10 @@
 //!
 //! Evidence: at least `least_gaps` gaps of cause `launch` (see [`idle`](crate::facts::Idle)): the host asked after
 //! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
-//! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes).
+//! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes). A graph of a
+//! whole step also leaves out what the host does between some launches for longer: where launches are at least [`MOST`] times
+//! of that, the gaps of cause `host` count, too. (Measured on an H200, eager training of 39 kernels a step: such gaps and
+//! those of launches together were 85 % of a step, the graph saved 84 %; those of launches alone are 77 %.)
 
 use super::draft::Draft;
 use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
@@ -17,6 +20,9 @@ use trueno_analysis::intervals::SaturatingSum;
 
 /// The device waits for the host to launch the next short kernel.
 pub const CLASS: Class = Class::new("launch_bound", 3);
+
+/// From this ratio on, gaps of launches are what a device waits for, and longer ones between them are of the same kind.
+const MOST: i64 = 4;
 
 thresholds! {
     pub struct LaunchBound {
@@ -47,17 +53,20 @@ impl Rule for LaunchBound {
                 "record API calls with their correlation (CUPTI runtime activity, nsys --trace=cuda, Kineto's CPU activity)",
             );
             }
-            let (gaps, _) = gaps(facts, *device, Cause::Launch);
-            let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
+            let launches = gaps(facts, *device, Cause::Launch).0;
+            let (n, ns) = (launches.len() as u64, total_ns(&launches));
             if n < options.gaps.least_gaps || is_serialised(facts, options, *device) {
                 continue;
             }
-            let during = times(&gaps);
+            let during = times(&launches);
             let work = facts.device.of(Some(*device));
             let kernels = work.filter(|work| work.is_kernel());
             let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
             let kernels = durs.len() as u64;
             let mean = durs.into_iter().saturating_sum() / (kernels.max(1) as i64);
+            let prepared_ns = total_ns(&gaps(facts, *device, Cause::Host).0);
+            let is_of_launches = prepared_ns.saturating_mul(MOST) <= ns;
+            let most_ns = ns.saturating_add(if is_of_launches { prepared_ns } else { 0 });
             Draft {
             class: CLASS,
             code: "launch_bound",
@@ -72,7 +81,7 @@ impl Rule for LaunchBound {
                 time(mean)
             ),
             fix: "capturing the launches in a graph".into(),
-            evidence: gaps_sql(gaps),
+            evidence: gaps_sql(launches),
             assumption: "work launched together runs back to back, and launching costs the host nothing".into(),
             considered: other_causes(facts, *device, Cause::Launch),
             suggestion: facts.producer.advice(
@@ -81,7 +90,7 @@ impl Rule for LaunchBound {
             ),
         }
         .during(facts, &during)
-        .with_gain(facts, options, facts.evidence(n, &during), (ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
+        .with_gain(facts, options, facts.evidence(n, &during), (most_ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
     }
 }

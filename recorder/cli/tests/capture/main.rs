@@ -12,5 +12,6 @@ mod kinds;
 mod memory;
 mod misbehaviour;
 mod nvtx;
+mod real;
 mod wheels;
 mod whole;

@@ -72,8 +72,29 @@ fn work_of_a_thread_without_ranges_is_counted_to_the_step_around_it_and_said() {
         return;
     };
     let (bricks, kernels) = (recording.table("bricks"), recording.table("kernels"));
-    assert_eq!(bricks.rows, 1, "no range is made up");
+    assert_eq!(
+        bricks.rows, 2,
+        "one step is no series of iterations, and what is behind it lies in no range"
+    );
     let step = bricks.number("id", bricks.named("step"));
+    // What the thread does between its calls is the backward pass, and the step waits for it.
+    let pass = bricks.named("backward pass");
+    let syncs = recording.table("syncs");
+    let wait = syncs.named("wait for the backward pass");
+    for (column, of_pass) in [("start_ns", "start_ns"), ("dur_ns", "dur_ns")] {
+        assert_eq!(syncs.number(column, wait), bricks.number(of_pass, pass));
+    }
+    assert_eq!(
+        syncs.number("thread", wait),
+        bricks.number("thread", bricks.named("step"))
+    );
+    assert_ne!(syncs.number("thread", wait), bricks.number("thread", pass));
+    let edges = recording.table("edges");
+    let inferred: Vec<_> = (0..edges.rows)
+        .filter(|row| edges.number("from", *row) == bricks.number("id", pass))
+        .map(|row| (edges.texts("kind")[row], edges.number("to", row)))
+        .collect();
+    assert_eq!(inferred, [(Some("joins"), syncs.number("id", wait))]);
     let count = |name: &str, brick| {
         let rows = kernels
             .texts("name")
@@ -90,7 +111,10 @@ fn work_of_a_thread_without_ranges_is_counted_to_the_step_around_it_and_said() {
     );
     // Each says that it is inferred, and calls keep what they are.
     let attributes = recording.table("attributes");
-    assert_eq!(attributes.texts("name"), [Some("brick_inferred"); 3]);
+    let mut names = attributes.texts("name");
+    names.sort_unstable();
+    let [work, rows] = ["brick_inferred", "row_inferred"].map(Some);
+    assert_eq!(names, [work, work, work, rows, rows]);
     let calls = recording.table("calls");
     let in_step = calls
         .numbers("brick")
@@ -99,6 +123,58 @@ fn work_of_a_thread_without_ranges_is_counted_to_the_step_around_it_and_said() {
     assert_eq!(in_step.count(), 2);
     let said = &recording.run().values["ranges.inferred"];
     assert!(said.starts_with("3 rows of work"), "{said}");
+}
+
+#[test]
+fn ranges_that_are_called_as_iterations_are_framed_by_one() {
+    let step = "push:step launch:k:7:1:50";
+    let words =
+        format!("init {step} push:step~of~the~optimizer pop pop {step} pop {step} pop sync");
+    let Some(recording) = record(&words) else {
+        return;
+    };
+    let bricks = recording.table("bricks");
+    let rows = bricks.texts("kind").into_iter().zip(bricks.texts("name"));
+    let rows: Vec<_> = rows.zip(bricks.numbers("iteration")).collect();
+    let of = |kind: &'static str| {
+        let of_kind = rows
+            .iter()
+            .filter(move |((found, _), _)| *found == Some(kind));
+        of_kind.map(|((_, name), number)| (name.unwrap(), number.unwrap()))
+    };
+    let frames: Vec<_> = of("iteration").collect();
+    assert_eq!(
+        frames,
+        [("iteration", 0), ("iteration", 1), ("iteration", 2)]
+    );
+    let mut ranges: Vec<_> = of("function").collect();
+    ranges.sort_unstable();
+    let inner = ("step of the optimizer", 0);
+    assert_eq!(ranges, [("step", 0), ("step", 1), ("step", 2), inner]);
+    let kernel = recording.table("kernels").number("brick", 0);
+    let step = (0..bricks.rows).find(|row| bricks.number("id", *row) == kernel);
+    assert_eq!(
+        bricks.texts("name")[step.unwrap()],
+        Some("step"),
+        "the range, not its frame"
+    );
+    let said = &recording.run().values["iterations.inferred"];
+    assert!(said.starts_with("3 NVTX ranges"), "{said}");
+}
+
+#[test]
+fn values_in_the_names_of_xla_are_attributes() {
+    let words = "init push:XlaPass#name=cse,program_id=7# pop sync";
+    let Some(recording) = record(words) else {
+        return;
+    };
+    assert_eq!(
+        recording.table("bricks").texts("name"),
+        [Some("XlaPass: cse")]
+    );
+    let attributes = recording.table("attributes");
+    assert_eq!(attributes.texts("name"), [Some("name"), Some("program_id")]);
+    assert_eq!(attributes.texts("text"), [Some("cse"), Some("7")]);
 }
 
 /// `emit_nvtx` gives a forward operator and the backward one of its node the same number.

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use trueno_format::schema::{BrickRow, CallRow, CounterRow};
+use trueno_format::schema::{AttributeRow, BrickRow, CallRow, CounterRow};
 
 use super::build::{Build, Interval};
 use super::inferred::{Orphan, OwnRange, sequence};
 use super::range_pairs::{Range, pair};
 use crate::Error;
+use crate::cuda::annotation::Annotation;
 use crate::cuda::call_kind::CallKind;
 use crate::cuda::cupti_enums::overhead_kind;
+use crate::cuda::iterations::{self, Candidates, Iterations};
 use crate::cuda::launches::Launch;
 use crate::cuda::open_ranges::OpenRanges;
 
@@ -30,6 +32,7 @@ impl Build {
                 self.invalid.insert(what.to_owned(), count);
             }
         }
+        let iterations = self.find_iterations(&ranges.ranges);
         // By thread, start, and what encloses first.
         let mut order: Vec<((u32, i64, i64, u8), Event)> = Vec::new();
         for range in ranges.ranges {
@@ -46,7 +49,9 @@ impl Build {
         for ((thread, ..), event) in order {
             let open = open.entry(thread).or_default();
             match event {
-                Event::Range(range) => own.push(self.range(range, &ranges.categories, open)?),
+                Event::Range(range) => {
+                    own.push(self.range(range, &ranges.categories, &iterations, open)?);
+                }
                 Event::Call(at) => orphans.extend(self.call(at, open)?),
             }
         }
@@ -58,12 +63,33 @@ impl Build {
         self.overheads()
     }
 
+    fn find_iterations(&mut self, ranges: &[Range]) -> Iterations {
+        let mut candidates = Candidates::default();
+        for range in ranges {
+            if let Some(name) = self.from.name(range.message.into()) {
+                candidates.add(range.thread.into(), range.start, range.end, name);
+            }
+        }
+        let Some(found) = candidates.choose() else {
+            return Iterations::default();
+        };
+        if let Some(text) = iterations::text([&found]) {
+            let values = &mut self.into.run().values;
+            values.insert(iterations::VALUE.to_owned(), text);
+        }
+        found
+    }
+
     fn range(
         &mut self,
         range: Range,
         categories: &BTreeMap<(u32, u32), u32>,
+        iterations: &Iterations,
         open: &mut OpenRanges,
     ) -> Result<OwnRange, Error> {
+        if let Some(number) = iterations.of_range(range.thread.into(), range.start, range.end) {
+            self.iteration(range, number, open)?;
+        }
         let id = self.id();
         let parent = open.around(range.start, range.end);
         open.push(id, range.end);
@@ -75,10 +101,13 @@ impl Build {
         let name = self
             .from
             .name(range.message.into())
-            .unwrap_or("range without a name");
-        let name = match self.from.name(range.domain.into()) {
-            Some(domain) => format!("{domain}::{name}"),
-            None => name.to_owned(),
+            .unwrap_or("range without a name")
+            .to_owned();
+        let annotation = Annotation::parse(&name);
+        let shown = annotation.as_ref().map_or(&name, |parsed| &parsed.name);
+        let shown = match self.from.name(range.domain.into()) {
+            Some(domain) => format!("{domain}::{shown}"),
+            None => shown.clone(),
         };
         let interval = Interval {
             start: self.own_time(range.start),
@@ -88,9 +117,10 @@ impl Build {
             id,
             parent,
             kind: self.text("function"),
-            name: self.text(&name),
+            name: self.text(&shown),
             category: self.maybe(category.as_deref()),
             thread: self.thread(range.thread),
+            iteration: iterations.number(range.start, range.end),
             start_ns: interval.start,
             dur_ns: interval.dur,
             timing: self.text("host"),
@@ -98,6 +128,15 @@ impl Build {
         };
         self.reach(interval);
         self.add(&row)?;
+        for (key, value) in annotation.iter().flat_map(|parsed| &parsed.values) {
+            let attribute = AttributeRow {
+                span: id,
+                name: self.text(key),
+                text: Some(self.text(value)),
+                ..AttributeRow::default()
+            };
+            self.add(&attribute)?;
+        }
         Ok(OwnRange {
             thread: range.thread,
             start: range.start,
@@ -105,6 +144,27 @@ impl Build {
             id,
             sequence: sequence(&name),
         })
+    }
+
+    /// Writes a row around a range that is one of an iteration. The range keeps its own row: what it does is work of the
+    /// host, while an iteration only frames.
+    fn iteration(&mut self, range: Range, number: u64, open: &mut OpenRanges) -> Result<(), Error> {
+        let id = self.id();
+        let parent = open.around(range.start, range.end);
+        open.push(id, range.end);
+        let row = BrickRow {
+            id,
+            parent,
+            kind: self.text("iteration"),
+            name: self.text("iteration"),
+            thread: self.thread(range.thread),
+            start_ns: self.own_time(range.start),
+            dur_ns: range.end - range.start,
+            timing: self.text("host"),
+            iteration: Some(number),
+            ..BrickRow::default()
+        };
+        self.add(&row)
     }
 
     /// Writes a call; returns it if it lies in no range.

@@ -5,14 +5,17 @@
 //! and not stated, so each row of work says so (attribute `brick_inferred`), and calls keep their null. Where several
 //! threads have such a range, or the launching thread states ranges itself, nothing is inferred.
 //!
+//! Between its calls a thread of autograd works on the backward pass: a row around those calls says so. It is inferred, too,
+//! and marked (attribute `row_inferred`).
+//!
 //! Ranges of operators that state a sequence number (`torch.autograd.profiler.emit_nvtx()`) are joined by it: an edge
 //! leads from the forward operator to the backward one, as in traces of PyTorch.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_format::schema::AttributeRow;
+use trueno_format::schema::{AttributeRow, BrickRow, SyncRow};
 
-use super::build::Build;
+use super::build::{Build, Interval};
 use crate::Error;
 use crate::cuda::open_ranges::OpenRanges;
 
@@ -21,6 +24,8 @@ const AUTOGRAD: &str = "pt_autograd";
 /// Name of the attribute, and its value.
 const KEY: &str = "brick_inferred";
 const BY_TIME: &str = "range of another thread that encloses the launch in time";
+const PASS_KEY: &str = "row_inferred";
+const BY_CALLS: &str = "from the first to the last call of a thread of autograd within one range of the thread that waits for it";
 
 /// A range that became a row.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +53,8 @@ pub struct Inferred {
     pub bricks: BTreeMap<u32, u64>,
     /// Calls that ranges of several threads enclose.
     pub ambiguous: u64,
+    /// Rows of backward passes.
+    pub passes: u64,
 }
 
 /// `ranges` in order of thread and start.
@@ -104,6 +111,10 @@ impl Build {
             !with_ranges.contains(&orphan.thread) || self.is_autograd(orphan.thread)
         });
         let helpers: Vec<Orphan> = helpers.collect();
+        let unranged = helpers.iter().filter(|orphan| {
+            !with_ranges.contains(&orphan.thread) && self.is_autograd(orphan.thread)
+        });
+        let unranged: Vec<Orphan> = unranged.copied().collect();
         // A helper's own ranges enclose none of its orphans, and another helper's say nothing.
         let of_others: Vec<OwnRange> = ranges
             .iter()
@@ -111,7 +122,112 @@ impl Build {
             .copied()
             .collect();
         self.inferred = infer(&of_others, helpers);
+        self.backward_passes(&of_others, unranged)?;
         self.join_sequences(ranges)
+    }
+
+    /// Writes a row around the calls that a thread of autograd makes within one range of another thread: what it does between
+    /// them is the backward pass, of which nothing else is recorded. The other thread waits for it meanwhile, if it makes no
+    /// call itself.
+    fn backward_passes(
+        &mut self,
+        ranges: &[OwnRange],
+        mut calls: Vec<Orphan>,
+    ) -> Result<(), Error> {
+        calls.sort_by_key(|call| (call.thread, call.start));
+        let of_range = |call: &Orphan| self.inferred.bricks.get(&call.correlation).copied();
+        let is_same = |a: &Orphan, b: &Orphan| a.thread == b.thread && of_range(a) == of_range(b);
+        let passes = calls.chunk_by(is_same);
+        let passes = passes.filter(|pass| pass.len() > 1 && of_range(&pass[0]).is_some());
+        let end = |pass: &[Orphan]| pass.iter().map(|call| call.end).max().unwrap_or(0);
+        let passes: Vec<(Option<u64>, u32, i64, i64)> = passes
+            .map(|pass| (of_range(&pass[0]), pass[0].thread, pass[0].start, end(pass)))
+            .collect();
+        let by_id: BTreeMap<u64, &OwnRange> =
+            ranges.iter().map(|range| (range.id, range)).collect();
+        let waiting = passes.iter().filter_map(|pass| by_id.get(&pass.0?));
+        let waiting: BTreeSet<u32> = waiting.map(|range| range.thread).collect();
+        let busy = self.call_times(&waiting);
+        for (range, thread, start, end) in passes {
+            let id = self.id();
+            let interval = Interval {
+                start: self.own_time(start),
+                dur: end - start,
+            };
+            let row = BrickRow {
+                id,
+                kind: self.text("function"),
+                name: self.text("backward pass"),
+                thread: self.thread(thread),
+                start_ns: interval.start,
+                dur_ns: interval.dur,
+                timing: self.text("host"),
+                ..BrickRow::default()
+            };
+            self.reach(interval);
+            self.add(&row)?;
+            let attribute = AttributeRow {
+                span: id,
+                name: self.text(PASS_KEY),
+                text: Some(self.text(BY_CALLS)),
+                ..AttributeRow::default()
+            };
+            self.add(&attribute)?;
+            self.inferred.passes += 1;
+            if let Some(range) = range.and_then(|range| by_id.get(&range))
+                && !busy[&range.thread]
+                    .iter()
+                    .any(|call| call.0 < end && call.1 > start)
+            {
+                self.wait_for_pass(range, id, interval)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Start and end of all calls of some threads, in order.
+    fn call_times(&self, threads: &BTreeSet<u32>) -> BTreeMap<u32, Vec<(i64, i64)>> {
+        let mut all: BTreeMap<u32, Vec<(i64, i64)>> =
+            threads.iter().map(|thread| (*thread, Vec::new())).collect();
+        for (_, call) in &self.from.calls {
+            if let Some(of_thread) = all.get_mut(&call.thread) {
+                let [start, end] =
+                    [call.start, call.end].map(|time| i64::try_from(time).unwrap_or(i64::MAX));
+                of_thread.push((start, end));
+            }
+        }
+        for of_thread in all.values_mut() {
+            of_thread.sort_unstable();
+        }
+        all
+    }
+
+    fn wait_for_pass(
+        &mut self,
+        range: &OwnRange,
+        pass: u64,
+        interval: Interval,
+    ) -> Result<(), Error> {
+        let id = self.id();
+        let row = SyncRow {
+            id,
+            kind: self.text("join"),
+            name: Some(self.text("wait for the backward pass")),
+            thread: Some(self.thread(range.thread)),
+            start_ns: interval.start,
+            dur_ns: interval.dur,
+            ..SyncRow::default()
+        };
+        self.add(&row)?;
+        let attribute = AttributeRow {
+            span: id,
+            name: self.text(PASS_KEY),
+            text: Some(self.text(BY_CALLS)),
+            ..AttributeRow::default()
+        };
+        self.add(&attribute)?;
+        self.edge(range.id, pass, "spawns")?;
+        self.edge(pass, id, "joins")
     }
 
     /// An edge from each forward operator to the backward one of its node.
@@ -179,12 +295,14 @@ impl Build {
     /// Says in `run.json` how much was inferred.
     pub(super) fn say_inferred(&mut self) {
         let (rows, ambiguous) = (self.inferred_rows, self.inferred.ambiguous);
+        let passes = self.inferred.passes;
         if rows == 0 && ambiguous == 0 {
             return;
         }
         let said = format!(
             "{rows} rows of work launched by threads without ranges, by the range of another thread around the launch; \
-             {ambiguous} launches in ranges of several threads were left without one"
+             {ambiguous} launches in ranges of several threads were left without one; {passes} rows `backward pass` around \
+             the calls of threads of autograd"
         );
         self.into
             .run()
