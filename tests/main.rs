@@ -48,6 +48,7 @@ mod newcomer;
 mod nsys_parquet;
 mod odd_files;
 mod odd_traces;
+mod on_a_gpu;
 mod operators;
 mod otlp;
 mod outputs;

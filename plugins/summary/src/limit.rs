@@ -375,9 +375,6 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     if let Some(limit) = of_waits_alone(facts) {
         return Some(limit);
     }
-    if let Some(limit) = of_iterations(facts, gap) {
-        return Some(limit);
-    }
     Some(Limit {
         by: "not recorded".to_owned(),
         share: Some(gap),
@@ -386,24 +383,6 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
             percent(gap),
             facts.path_whole(),
             beside_gaps(facts, gap)
-        ),
-    })
-}
-
-/// Most of the gaps lie in iterations, while devices have nothing to do: the host is what they wait for, whatever it does.
-fn of_iterations(facts: &Facts, gap: f64) -> Option<Limit> {
-    let outside = outside_rows(facts).min(gap);
-    let rows = &mut facts.path_work.iter();
-    let (name, _) = rows.find(|row| facts.is_iteration(&row.0))?;
-    let is_most = !facts.devices.is_empty() && outside >= gap * MAX_GAP;
-    is_most.then(|| Limit {
-        by: "host".to_owned(),
-        share: Some(outside),
-        detail: format!(
-            "the host: {} of {} in {}, outside everything that was recorded in it",
-            percent(outside),
-            facts.path_whole(),
-            short(name)
         ),
     })
 }
@@ -500,16 +479,13 @@ fn most_on_path(facts: &Facts, lead: &str, before: &str) -> String {
     format!("{lead}{}", parts.join(", "))
 }
 
-/// Share of the path in iterations, outside everything recorded in them.
-fn outside_rows(facts: &Facts) -> f64 {
-    let rows = facts.path_work.iter();
-    let rows = rows.filter(|row| facts.is_iteration(&row.0));
-    rows.map(|row| row.1).sum()
-}
-
 /// Share of the path in gaps, and in iterations outside everything recorded in them.
 fn not_recorded(facts: &Facts) -> Option<f64> {
-    let outside = outside_rows(facts);
+    let of_iterations = facts
+        .path_work
+        .iter()
+        .filter(|row| facts.is_iteration(&row.0));
+    let outside: f64 = of_iterations.map(|row| row.1).sum();
     let gap = facts.path_gap?;
     // A path that knows no order between streams has gaps where a device worked.
     let busiest_ns = facts.devices.iter().map(|device| device.split.busy_ns());

@@ -243,7 +243,9 @@ fn path_of_samples(facts: &Facts) -> String {
 /// Iterations that are less than half of the wall are not what the sentence is about.
 fn mostly_outside(facts: &Facts) -> Option<String> {
     const HALF: f64 = 0.5;
-    let steps = facts.steps.as_ref().filter(|steps| steps.ranks == 1)?;
+    let steps = facts.steps.as_ref();
+    // Where devices take longer, their work lies behind the iterations.
+    let steps = steps.filter(|steps| steps.ranks == 1 && !steps.runs_ahead)?;
     let (first, last) = steps.steady.filter(|_| facts.is_whole)?;
     let share = steps.total_ns / facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
     (share < HALF).then(|| {

@@ -582,7 +582,9 @@ fn steps_of_a_host_that_runs_ahead_are_no_rate() {
         let [idle, exposure] = devices(&[("gpu0", 100 * MS, 99 * MS, 0, 0)]);
         let walls = Table::build("iterations")
             .text("series", ["thread 0"; 3])
-            .i64("wall_ns", [step_ms * MS; 3]);
+            .i64("wall_ns", [step_ms * MS; 3])
+            .u64("iteration", [0, 1, 2])
+            .text("phase", ["steady"; 3]);
         let output = summary([
             wall(101 * MS, 9),
             idle,
@@ -594,6 +596,28 @@ fn steps_of_a_host_that_runs_ahead_are_no_rate() {
         let sentence = sentence(&output);
         assert!(sentence.starts_with(told), "{sentence}");
     }
+}
+
+/// Of a run that is mostly start-up the sentence says where the steps are; of its steps alone, and of a host that runs ahead,
+/// it does not.
+#[test]
+fn steps_that_are_little_of_a_run_are_pointed_at() {
+    let [idle, exposure] = devices(&[("gpu0", 1000 * MS, 20 * MS, 0, 0)]);
+    let steps = || {
+        let walls = Table::build("iterations")
+            .text("series", ["thread 0"; 4])
+            .i64("wall_ns", [50 * MS, 10 * MS, 10 * MS, 10 * MS])
+            .u64("iteration", [5, 6, 7, 8])
+            .text("phase", ["warm-up", "steady", "steady", "steady"]);
+        [series(&[("thread 0", 3, (10 * MS) as f64)]), walls]
+    };
+    let told = |length_ms: i64| {
+        let all = [wall(length_ms * MS, 9), idle.clone(), exposure.clone()];
+        sentence(&summary(all.into_iter().chain(steps())))
+    };
+    let pointed = "steps are 8 % of the wall (--window iteration=6..8 is about them alone)";
+    assert!(told(1000).contains(pointed), "{}", told(1000));
+    assert!(!told(150).contains("--window"), "{}", told(150));
 }
 
 #[test]

@@ -12,10 +12,10 @@ use super::enum_table::EnumTable;
 use super::nccl::{self, Nccl};
 use super::operator_range::OperatorRange;
 use super::payload;
+use super::processes::Process;
 use super::row::Row;
 use super::source::{Scan, Source, Value};
 use super::tables::{Found, Kind};
-use super::threads::Threads;
 use crate::Error;
 use crate::cuda::annotation::Annotation;
 use crate::cuda::call_kind::CallKind;
@@ -87,22 +87,28 @@ fn find_iterations(
     doubtful: &Doubtful,
     types: &EnumTable,
     context: &Context<'_>,
-) -> Result<BTreeMap<i64, Iterations>, Error> {
+) -> Result<BTreeMap<Process, Iterations>, Error> {
     let ranges = tables.iter().filter(|found| found.kind == Kind::Nvtx);
-    let scans: Vec<Scan> = ranges.map(|found| found.scan.clone()).collect();
+    // The thread first: rows that are of no rank are counted where the time comes first, once.
+    let by_thread = ranges.map(|found| Scan {
+        columns: [2, 0, 1, 3, 4, 5]
+            .map(|at| found.scan.columns.get(at).cloned().flatten())
+            .to_vec(),
+        ..found.scan.clone()
+    });
+    let scans: Vec<Scan> = by_thread.collect();
     if scans.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let mut candidates: BTreeMap<i64, Candidates> = BTreeMap::new();
+    let mut candidates: BTreeMap<Process, Candidates> = BTreeMap::new();
     source.merged(&scans, &mut |_, values| {
         let [
+            Value::Int(thread),
             Value::Int(start),
             Value::Int(end),
-            Value::Int(thread),
             kind,
             text,
             id,
-            ..,
         ] = values
         else {
             return Ok(());
@@ -117,7 +123,7 @@ fn find_iterations(
             _ => None,
         };
         if let Some(name) = name.filter(|_| is_range && doubtful.is_near(*start)) {
-            let of_process = candidates.entry(Threads::process_key(*thread)).or_default();
+            let of_process = candidates.entry(Process::of(*thread)).or_default();
             of_process.add(*thread, *start, *end, name);
         }
         Ok(())
@@ -138,7 +144,7 @@ fn is_range(types: &EnumTable, number: i64) -> bool {
 
 struct Host {
     types: EnumTable,
-    iterations: BTreeMap<i64, Iterations>,
+    iterations: BTreeMap<Process, Iterations>,
     ranges: Vec<OpenRanges>,
     nccl: Nccl,
 }
@@ -210,7 +216,7 @@ impl Host {
         let origin_ns = context.origin_ns;
         let (start, end) = (start_ns + origin_ns, end_ns + origin_ns);
         let own = global.and_then(|global| {
-            let of_process = self.iterations.get(&Threads::process_key(global))?;
+            let of_process = self.iterations.get(&Process::of(global))?;
             Some((
                 of_process.of_range(global, start, end),
                 of_process.number(start, end),

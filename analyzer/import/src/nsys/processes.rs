@@ -19,7 +19,8 @@ const OF_NOBODY: [&str; 1] = ["GPU_METRICS"];
 pub struct Process(i64);
 
 impl Process {
-    fn of(global: i64) -> Self {
+    /// The process of a thread, by the number that an export gives to it.
+    pub fn of(global: i64) -> Self {
         Self(global >> 24)
     }
 

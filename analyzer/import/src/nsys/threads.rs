@@ -45,20 +45,12 @@ impl Threads {
         })
     }
 
-    /// What the numbers of all threads of a process have in common.
-    pub fn process_key(global: i64) -> i64 {
-        global >> BITS
-    }
-
     pub fn process(&mut self, global: i64) -> u32 {
         let pids = &mut self.pids;
-        *self
-            .processes
-            .entry(Self::process_key(global))
-            .or_insert_with(|| {
-                pids.push(pid(global));
-                pids.len() as u32 - 1
-            })
+        *self.processes.entry(global >> BITS).or_insert_with(|| {
+            pids.push(pid(global));
+            pids.len() as u32 - 1
+        })
     }
 
     /// Process and correlation id combined. Unique in the run, and equal to the plain id for its first process.
