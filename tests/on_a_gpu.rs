@@ -68,4 +68,11 @@ fn a_host_that_runs_ahead_has_no_step_time() {
         "{sentence}"
     );
     assert!(!sentence.contains("--window"), "{sentence}");
+    // The window ends while most of its work is still to come.
+    let steps = headline("h200_train_graph", &STEPS, "sentence");
+    let steps = steps.as_str().unwrap();
+    assert!(
+        steps.starts_with("host step") && steps.contains("the GPU may take longer"),
+        "{steps}"
+    );
 }

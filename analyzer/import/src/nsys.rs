@@ -7,7 +7,7 @@
 //!
 //! | table | row |
 //! | --- | --- |
-//! | `NVTX_EVENTS` | bricks, kind function, with their payloads as attributes; marks are annotations; collectives, from payloads of NCCL |
+//! | `NVTX_EVENTS` | bricks, kind function, with their payloads as attributes, and kind iteration around those called so; marks are annotations; collectives, from payloads of NCCL |
 //! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER`, `OSRT_API` | calls |
 //! | `_KERNEL`, `_MEMCPY`, `_MEMSET` | kernels, transfers; an `edges` row `launches` from the call |
 //! | `_SYNCHRONIZATION` | syncs; `joins` from the work that a host's wait for a stream or a device ended with |

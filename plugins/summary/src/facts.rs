@@ -266,7 +266,7 @@ impl Facts {
             ranks,
             incomplete_ranks,
             job: Job::read(&run.table("retimed_job")?)?,
-            steps: steps.map(|steps| steps.beside(&devices)),
+            steps: steps.map(|steps| steps.beside(&devices, window.is_some())),
             is_sampled_alone: sampled.is_some() && devices.is_empty() && host.only_ran(),
             devices,
             device_categories: sums(&categories, "device")?,

@@ -10,6 +10,7 @@ use crate::gain::Gain;
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
 use crate::sampled::Sampled;
+use crate::steps::Ahead;
 
 /// Smaller parts besides computation are not mentioned.
 const MIN_EXPOSED: f64 = 0.05;
@@ -245,7 +246,7 @@ fn mostly_outside(facts: &Facts) -> Option<String> {
     const HALF: f64 = 0.5;
     let steps = facts.steps.as_ref();
     // Where devices take longer, their work lies behind the iterations.
-    let steps = steps.filter(|steps| steps.ranks == 1 && !steps.runs_ahead)?;
+    let steps = steps.filter(|steps| steps.ranks == 1 && steps.ahead == Ahead::No)?;
     let (first, last) = steps.steady.filter(|_| facts.is_whole)?;
     let share = steps.total_ns / facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
     (share < HALF).then(|| {
@@ -293,10 +294,9 @@ fn length(facts: &Facts) -> String {
             ranks => format!("{}, {ranks} ranks", wall.unwrap_or_default()),
         };
     };
-    let what = if steps.runs_ahead {
-        "host step"
-    } else {
-        "step"
+    let what = match steps.ahead {
+        Ahead::No => "step",
+        Ahead::Yes | Ahead::Maybe => "host step",
     };
     let step = format!("{what} {}", time(steps.median_ns));
     let mut notes = vec![match (steps.count, steps.is_steady) {
@@ -305,7 +305,10 @@ fn length(facts: &Facts) -> String {
         (count, false) => format!("median of {count}"),
     }];
     notes.extend(match (steps.work, steps.per_s()) {
-        _ if steps.runs_ahead => Some(format!("the {} takes longer", facts.accelerator())),
+        _ if steps.ahead == Ahead::Yes => Some(format!("the {} takes longer", facts.accelerator())),
+        _ if steps.ahead == Ahead::Maybe => {
+            Some(format!("the {} may take longer", facts.accelerator()))
+        }
         (Some((rate, of)), _) => Some(format!("{} {of}/s", rate_figures(rate))),
         (None, rate) => rate.map(|rate| format!("{}/s", rate_figures(rate))),
     });

@@ -9,6 +9,28 @@ use crate::devices::Device;
 
 /// If devices are busy for longer than the iterations by this factor, they lag behind the host.
 const LONGER: f64 = 1.05;
+/// In a window, which ends with its last iteration, they cannot be busy for longer.
+const ALL_ALONG: f64 = 0.9;
+
+/// Whether the host runs ahead of its devices. Then the end-to-end time of an iteration is unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ahead {
+    No,
+    /// Devices are busy for longer than all iterations last.
+    Yes,
+    /// Devices are busy all along a window: work of its iterations may lie behind it.
+    Maybe,
+}
+
+impl Ahead {
+    pub fn is_known(self) -> Option<bool> {
+        match self {
+            Self::No => Some(false),
+            Self::Yes => Some(true),
+            Self::Maybe => None,
+        }
+    }
+}
 
 /// Iterations of the thread that has the most of them, on the slowest rank.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,9 +41,7 @@ pub struct Steps {
     pub is_steady: bool,
     pub median_ns: f64,
     pub total_ns: f64,
-    /// True if the host runs ahead of its devices: they are busy for longer than all iterations last. Then the
-    /// end-to-end time of an iteration is unknown.
-    pub runs_ahead: bool,
+    pub ahead: Ahead,
     /// Declared work per second, and its kind: tokens or samples.
     pub work: Option<(f64, &'static str)>,
     pub rank: u64,
@@ -88,7 +108,7 @@ impl Steps {
             is_steady,
             median_ns,
             total_ns,
-            runs_ahead: false,
+            ahead: Ahead::No,
             work,
             rank,
             ranks: 1,
@@ -109,17 +129,23 @@ impl Steps {
 
     /// Iterations per second; `None` if there is only one, or if its end-to-end time is unknown.
     pub fn per_s(&self) -> Option<f64> {
-        let tells = self.count > 1 && self.median_ns > 0.0 && !self.runs_ahead;
+        let tells = self.count > 1 && self.median_ns > 0.0 && self.ahead == Ahead::No;
         tells.then(|| 1e9 / self.median_ns)
     }
 
-    /// Sets `runs_ahead`, from the busy time of the mean device.
-    pub fn beside(self, devices: &[Device]) -> Self {
+    /// Sets `ahead`, from the busy time of the mean device.
+    pub fn beside(self, devices: &[Device], is_window: bool) -> Self {
         let busy_ns: f64 = devices.iter().map(|device| device.busy_ns as f64).sum();
         let mean_ns = busy_ns / devices.len().max(1) as f64;
         let is_known = self.ranks == 1 && self.count > 1 && self.total_ns > 0.0;
-        let runs_ahead = is_known && mean_ns > LONGER * self.total_ns;
-        Self { runs_ahead, ..self }
+        let ahead = if is_known && mean_ns > LONGER * self.total_ns {
+            Ahead::Yes
+        } else if is_known && is_window && mean_ns > ALL_ALONG * self.total_ns {
+            Ahead::Maybe
+        } else {
+            Ahead::No
+        };
+        Self { ahead, ..self }
     }
 }
 

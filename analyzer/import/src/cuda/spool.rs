@@ -22,7 +22,8 @@
 //! | clocks, temperature, power of devices | `counters` named `gpu<number> …` |
 //! | work that a thread without ranges launches | the range of another thread around the call, said by an attribute |
 //! | overhead | `counters` named `cupti_overhead: …`, in nanoseconds |
-//! | NVTX ranges and marks | `bricks` of kind `function`; categories that have a name are their category |
+//! | NVTX ranges and marks | `bricks` of kind `function`, and of kind `iteration` around those called so; categories that have a name are their category |
+//! | calls of a thread of autograd | `bricks` named `backward pass` around them, said by an attribute |
 //! | readings of the clocks | `clock_pairs` |
 //!
 //! A call and its work share a correlation id; `edges` of kind `launches` lead from one to the other. Streams

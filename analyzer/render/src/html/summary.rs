@@ -73,6 +73,7 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
             };
             let name = match opening.map(|opening| opening.headline("host_runs_ahead")) {
                 Some(Cell::Bool(true)) => &runs_ahead,
+                Some(Cell::Null) => "step on the host",
                 _ => "step",
             };
             cards.push((name, step, of));
