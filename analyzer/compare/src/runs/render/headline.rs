@@ -142,6 +142,13 @@ fn steps(comparison: &Comparison) -> Option<String> {
     let steps = steps.find(|name| name.name.kind == Kind::Iteration && name.ratio.is_some())?;
     let (base, run) = (steps.base_median_ns?, steps.run_median_ns?);
     let ratio = steps.ratio?;
+    if let Some(side) = runs_ahead(comparison, steps) {
+        return Some(format!(
+            "host step {} → {}, while the devices of {side} take longer: not the time of a step",
+            units::duration(base),
+            units::duration(run)
+        ));
+    }
     let within = match comparison.runs_a_side() {
         1 => " within these two runs",
         _ => "",
@@ -153,6 +160,29 @@ fn steps(comparison: &Comparison) -> Option<String> {
         change(ratio.value),
         uncertainty(ratio)
     ))
+}
+
+/// The side on which devices work for far longer than all iterations last: the host launches and goes on.
+fn runs_ahead(comparison: &Comparison, steps: &Compared) -> Option<&'static str> {
+    // Streams and devices may work side by side.
+    const FAR_LONGER: f64 = 3.0;
+    let rows = || {
+        let rows = comparison.names.iter();
+        rows.filter(|row| row.name.kind == Kind::DeviceCategory)
+    };
+    let base: f64 = rows().map(|row| row.base_total_ns).sum();
+    let run: f64 = rows().map(|row| row.run_total_ns).sum();
+    let is_ahead =
+        |device_ns: f64, steps_ns: f64| steps_ns > 0.0 && device_ns > FAR_LONGER * steps_ns;
+    match (
+        is_ahead(base, steps.base_total_ns),
+        is_ahead(run, steps.run_total_ns),
+    ) {
+        (false, false) => None,
+        (true, false) => Some("the base"),
+        (false, true) => Some("the run"),
+        (true, true) => Some("both"),
+    }
 }
 
 fn other_device(comparison: &Comparison) -> Option<String> {
