@@ -111,7 +111,7 @@ impl Build {
         };
         let interval = Interval {
             start: self.own_time(range.start),
-            dur: range.end - range.start,
+            dur: range.end.saturating_sub(range.start),
         };
         let row = BrickRow {
             id,
@@ -159,7 +159,7 @@ impl Build {
             name: self.text("iteration"),
             thread: self.thread(range.thread),
             start_ns: self.own_time(range.start),
-            dur_ns: range.end - range.start,
+            dur_ns: range.end.saturating_sub(range.start),
             timing: self.text("host"),
             iteration: Some(number),
             ..BrickRow::default()

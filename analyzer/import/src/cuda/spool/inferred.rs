@@ -57,6 +57,36 @@ pub struct Inferred {
     pub passes: u64,
 }
 
+/// The calls of a thread.
+#[derive(Debug)]
+struct CallTimes {
+    /// In order.
+    starts: Vec<i64>,
+    /// The last end of each call and all before it.
+    last_ends: Vec<i64>,
+}
+
+impl CallTimes {
+    fn new(mut calls: Vec<(i64, i64)>) -> Self {
+        calls.sort_unstable();
+        let ends = calls.iter().scan(i64::MIN, |last, call| {
+            *last = call.1.max(*last);
+            Some(*last)
+        });
+        let last_ends = ends.collect();
+        Self {
+            starts: calls.into_iter().map(|call| call.0).collect(),
+            last_ends,
+        }
+    }
+
+    fn is_any_within(&self, start: i64, end: i64) -> bool {
+        let begun = self.starts.partition_point(|of_call| *of_call < end);
+        let last = begun.checked_sub(1).map(|at| self.last_ends[at]);
+        last.is_some_and(|last| last > start)
+    }
+}
+
 /// `ranges` in order of thread and start.
 fn infer(ranges: &[OwnRange], mut orphans: Vec<Orphan>) -> Inferred {
     orphans.sort_by_key(|orphan| orphan.start);
@@ -175,9 +205,8 @@ impl Build {
             self.add(&attribute)?;
             self.inferred.passes += 1;
             if let Some(range) = range.and_then(|range| by_id.get(&range))
-                && !busy[&range.thread]
-                    .iter()
-                    .any(|call| call.0 < end && call.1 > start)
+                && let Some(calls) = busy.get(&range.thread)
+                && !calls.is_any_within(start, end)
             {
                 self.wait_for_pass(range, id, interval)?;
             }
@@ -185,8 +214,7 @@ impl Build {
         Ok(())
     }
 
-    /// Start and end of all calls of some threads, in order.
-    fn call_times(&self, threads: &BTreeSet<u32>) -> BTreeMap<u32, Vec<(i64, i64)>> {
+    fn call_times(&self, threads: &BTreeSet<u32>) -> BTreeMap<u32, CallTimes> {
         let mut all: BTreeMap<u32, Vec<(i64, i64)>> =
             threads.iter().map(|thread| (*thread, Vec::new())).collect();
         for (_, call) in &self.from.calls {
@@ -196,10 +224,9 @@ impl Build {
                 of_thread.push((start, end));
             }
         }
-        for of_thread in all.values_mut() {
-            of_thread.sort_unstable();
-        }
-        all
+        let all = all.into_iter();
+        all.map(|(thread, calls)| (thread, CallTimes::new(calls)))
+            .collect()
     }
 
     fn wait_for_pass(
@@ -332,6 +359,19 @@ mod tests {
             end,
             correlation,
         }
+    }
+
+    #[test]
+    fn calls_within_an_interval_are_found_also_behind_longer_ones() {
+        let calls = [(0, 100), (10, 20), (200, 210)];
+        let times = CallTimes::new(calls.to_vec());
+        for start in 0..230 {
+            for end in start..230 {
+                let any = calls.iter().any(|call| call.0 < end && call.1 > start);
+                assert_eq!(times.is_any_within(start, end), any, "{start} to {end}");
+            }
+        }
+        assert!(!CallTimes::new(Vec::new()).is_any_within(0, 1));
     }
 
     #[test]
