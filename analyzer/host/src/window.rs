@@ -117,13 +117,10 @@ impl WindowSpec {
 }
 
 fn iterations(rows: &Rows<'_>, first: u64, last: u64) -> Result<Window, WindowError> {
-    let (wanted, name) = if first == last {
-        (format!("iteration={first}"), format!("iteration {first}"))
+    let wanted = if first == last {
+        format!("iteration={first}")
     } else {
-        (
-            format!("iteration={first}..{last}"),
-            format!("iterations {first} to {last}"),
-        )
+        format!("iteration={first}..{last}")
     };
     let highest = last.min(i64::MAX as u64);
     let condition = format!("kind = 'iteration' AND iteration BETWEEN {first} AND {highest}");
@@ -131,12 +128,39 @@ fn iterations(rows: &Rows<'_>, first: u64, last: u64) -> Result<Window, WindowEr
         Ok(_) => times(rows, &["bricks"], &condition)?,
         Err(_) => None,
     };
-    let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(rows, wanted))?;
+    let (from_ns, until_ns) = match found {
+        Some(found) => found,
+        None => return Err(no_iteration(rows, wanted)),
+    };
+    let name = match numbers(rows, &condition)?.1 {
+        Some((first, last)) if first < last => format!("iterations {first} to {last}"),
+        _ => format!("iteration {first}"),
+    };
     Ok(Window {
         name,
         from_ns,
         until_ns,
     })
+}
+
+/// How many iterations fulfil a condition, and their lowest and highest number.
+fn numbers(rows: &Rows<'_>, condition: &str) -> Result<(i64, Option<(i64, i64)>), WindowError> {
+    let sql = format!(
+        "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE {condition}"
+    );
+    let mut count = 0;
+    let mut numbers: Option<(i64, i64)> = None;
+    let asked = rows.each(&["bricks"], |database| {
+        let frame = collect(database, &sql)?;
+        count += integer(&frame, "n").unwrap_or(0);
+        if let (Some(first), Some(last)) = (integer(&frame, "a"), integer(&frame, "b")) {
+            let (before, after) = numbers.unwrap_or((first, last));
+            numbers = Some((before.min(first), after.max(last)));
+        }
+        Ok(())
+    });
+    asked.map_err(|error| WindowError::Query(error.to_string()))?;
+    Ok((count, numbers))
 }
 
 fn between(
@@ -295,21 +319,10 @@ fn times(
 }
 
 fn no_iteration(rows: &Rows<'_>, wanted: String) -> WindowError {
-    let sql = "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE kind = 'iteration'";
-    let mut count = 0;
-    let mut numbers: Option<(i64, i64)> = None;
-    let asked = rows.each(&["bricks"], |database| {
-        let frame = collect(database, sql)?;
-        count += integer(&frame, "n").unwrap_or(0);
-        if let (Some(first), Some(last)) = (integer(&frame, "a"), integer(&frame, "b")) {
-            let (before, after) = numbers.unwrap_or((first, last));
-            numbers = Some((before.min(first), after.max(last)));
-        }
-        Ok(())
-    });
-    if let Err(error) = asked {
-        return WindowError::Query(error.to_string());
-    }
+    let (count, numbers) = match numbers(rows, "kind = 'iteration'") {
+        Ok(found) => found,
+        Err(error) => return error,
+    };
     let there = match numbers {
         Some((first, last)) => {
             format!("its {count} iterations have the numbers {first} to {last}")

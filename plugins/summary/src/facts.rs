@@ -243,6 +243,8 @@ impl Facts {
         let coverage: Option<f64> = coverage
             .filter(|_| is_whole)
             .and_then(|found| found.parse().ok());
+        let waits = host.waits.iter().map(|row| row.1);
+        let waits_ns = waits.fold(0, i64::saturating_add);
         let paused_ns = match ranks {
             0 | 1 => paused_ns(&run.table("pauses")?, window)?,
             _ => 0,
@@ -266,7 +268,7 @@ impl Facts {
             ranks,
             incomplete_ranks,
             job: Job::read(&run.table("retimed_job")?)?,
-            steps: steps.map(|steps| steps.beside(&devices, window.is_some())),
+            steps: steps.map(|steps| steps.beside(&devices, window.is_some(), waits_ns)),
             is_sampled_alone: sampled.is_some() && devices.is_empty() && host.only_ran(),
             devices,
             device_categories: sums(&categories, "device")?,

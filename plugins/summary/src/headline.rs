@@ -30,7 +30,7 @@ impl<'a> Headline<'a> {
     /// Table `headline`: one row.
     ///
     /// `wall_ns`: of the run, or of the report's window; `steps`, `step_ns`: iterations and the median of their
-    /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last (null: in a window that cannot be told), so the iterations
+    /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last (null: they are busy all along a window, so that it cannot be told), so the iterations
     /// only describe the host; `steps_per_s`: inverse of `step_ns`, null in that case and for a single
     /// iteration; `accelerator`: what the devices are called (`GPU`, `NPU`), null without devices; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
     /// the mean device; `share_of`: `wall`, or `span` if that is not known; `threads`,
@@ -59,7 +59,7 @@ impl<'a> Headline<'a> {
             .f64("step_ns", [steps.map(|steps| steps.median_ns)])
             .bool(
                 "host_runs_ahead",
-                [steps.and_then(|steps| steps.ahead.is_known())],
+                [steps.and_then(|steps| steps.ahead.as_bool())],
             )
             .f64("steps_per_s", [steps.and_then(|steps| steps.per_s())])
             .text("accelerator", [shares.map(|_| facts.accelerator())])

@@ -247,12 +247,14 @@ fn mostly_outside(facts: &Facts) -> Option<String> {
     let steps = facts.steps.as_ref();
     // Where devices take longer, their work lies behind the iterations.
     let steps = steps.filter(|steps| steps.ranks == 1 && steps.ahead == Ahead::No)?;
-    let (first, last) = steps.steady.filter(|_| facts.is_whole)?;
-    let share = steps.total_ns / facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
+    let steady = steps.steady.filter(|_| facts.is_whole)?;
+    let share = steady.total_ns / facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
     (share < HALF).then(|| {
         format!(
-            "steps are {} of the wall (--window iteration={first}..{last} is about them alone)",
-            percent(share)
+            "steady steps are {} of the wall (--window iteration={}..{} is about them alone)",
+            percent(share),
+            steady.first,
+            steady.last
         )
     })
 }

@@ -11,6 +11,8 @@ use crate::devices::Device;
 const LONGER: f64 = 1.05;
 /// In a window, which ends with its last iteration, they cannot be busy for longer.
 const ALL_ALONG: f64 = 0.9;
+/// A host that waits for this share of the iterations does not run ahead.
+const WAITS: f64 = 0.1;
 
 /// Whether the host runs ahead of its devices. Then the end-to-end time of an iteration is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +25,23 @@ pub enum Ahead {
 }
 
 impl Ahead {
-    pub fn is_known(self) -> Option<bool> {
+    /// `None` if it cannot be told.
+    pub fn as_bool(self) -> Option<bool> {
         match self {
             Self::No => Some(false),
             Self::Yes => Some(true),
             Self::Maybe => None,
         }
     }
+}
+
+/// The iterations of the steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Steady {
+    /// The program's numbers of the first and the last one.
+    pub first: u64,
+    pub last: u64,
+    pub total_ns: f64,
 }
 
 /// Iterations of the thread that has the most of them, on the slowest rank.
@@ -47,8 +59,7 @@ pub struct Steps {
     pub rank: u64,
     pub ranks: usize,
     pub least_ns: f64,
-    /// The program's numbers of the first and the last iteration of the steady state.
-    pub steady: Option<(u64, u64)>,
+    pub steady: Option<Steady>,
 }
 
 impl Steps {
@@ -115,11 +126,11 @@ impl Steps {
             least_ns: median_ns,
             steady: None,
         };
-        let steady_numbers = steady_numbers(iterations, name)?;
+        let steady_state = steady(iterations, name)?;
         let (steady, medians) = (series.u64("steady")?, series.f64("median_ns")?);
         if let (Some(count), Some(median_ns)) = (steady.get(row), medians.get(row)) {
             return Ok(Some(Self {
-                steady: steady_numbers,
+                steady: steady_state,
                 ..steps(count, true, median_ns)
             }));
         }
@@ -134,13 +145,18 @@ impl Steps {
     }
 
     /// Sets `ahead`, from the busy time of the mean device.
-    pub fn beside(self, devices: &[Device], is_window: bool) -> Self {
+    /// `waits_ns`: how long the host waits; one that does is not ahead.
+    pub fn beside(self, devices: &[Device], is_window: bool, waits_ns: i64) -> Self {
         let busy_ns: f64 = devices.iter().map(|device| device.busy_ns as f64).sum();
         let mean_ns = busy_ns / devices.len().max(1) as f64;
         let is_known = self.ranks == 1 && self.count > 1 && self.total_ns > 0.0;
         let ahead = if is_known && mean_ns > LONGER * self.total_ns {
             Ahead::Yes
-        } else if is_known && is_window && mean_ns > ALL_ALONG * self.total_ns {
+        } else if is_known
+            && is_window
+            && mean_ns > ALL_ALONG * self.total_ns
+            && (waits_ns as f64) < WAITS * self.total_ns
+        {
             Ahead::Maybe
         } else {
             Ahead::No
@@ -149,19 +165,31 @@ impl Steps {
     }
 }
 
-fn steady_numbers(iterations: &Table, of: Option<&str>) -> Result<Option<(u64, u64)>> {
+fn steady(iterations: &Table, of: Option<&str>) -> Result<Option<Steady>> {
     let (names, phases) = (iterations.text("series")?, iterations.text("phase")?);
     let rows = names.iter().zip(phases.iter());
     let rows = rows.zip(iterations.u64("iteration")?.iter());
-    let own = rows.filter(|((name, phase), _)| *name == of && *phase == Some("steady"));
-    let numbers: Option<Vec<u64>> = own.map(|(_, number)| number).collect();
-    let numbers = numbers.unwrap_or_default();
-    let ends = numbers
-        .iter()
-        .copied()
-        .min()
-        .zip(numbers.iter().copied().max());
-    Ok(ends.filter(|(first, last)| first < last))
+    let rows = rows.zip(iterations.i64("wall_ns")?.iter());
+    let mut found: Option<Steady> = None;
+    for (((name, phase), number), wall_ns) in rows {
+        if name != of || phase != Some("steady") {
+            continue;
+        }
+        let (Some(number), Some(wall_ns)) = (number, wall_ns) else {
+            return Ok(None);
+        };
+        let one = Steady {
+            first: number,
+            last: number,
+            total_ns: wall_ns as f64,
+        };
+        found = Some(found.map_or(one, |all| Steady {
+            first: all.first.min(number),
+            last: all.last.max(number),
+            total_ns: all.total_ns + one.total_ns,
+        }));
+    }
+    Ok(found.filter(|all| all.first < all.last))
 }
 
 /// The rank in the name of a device or thread; 0 if it has none.

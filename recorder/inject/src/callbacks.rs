@@ -96,14 +96,16 @@ pub unsafe extern "C" fn happened(
     what: *const c_void,
 ) {
     entry::guarded((), || {
-        let Some(session) = session::current() else {
+        // After the end CUPTI may have run its destructors.
+        let recording = |session: &&session::Session| !session.ended.load(Ordering::Acquire);
+        let Some(session) = session::current().filter(recording) else {
             return;
         };
         match (in_domain, number) {
             (domain::RESOURCE, resource::CONTEXT_CREATED) if !what.is_null() => {
                 // SAFETY: CUpti_ResourceData begins with the context.
                 session.contexts.add(unsafe { *what.cast::<*mut c_void>() });
-                // The driver and CUPTI have loaded more by now.
+                // CUPTI and the driver load libraries and register handlers also after `cuInit`.
                 shutdown::before_destructors();
                 session.got_device();
             }

@@ -13,13 +13,13 @@ use crate::{clock, shutdown, subscribe, threads};
 pub fn run(session: &'static Session) {
     let own = threads::number();
     session.own_thread.store(own, Ordering::Release);
-    let mut has_device = false;
+    let (mut has_device, mut is_complete) = (false, false);
     loop {
         let ends = session.wait_for_next(session.settings.flush, has_device);
+        has_device = session.has_device.load(Ordering::Acquire);
         // Also at the end: a program of a few milliseconds has one reading then.
-        if !has_device && session.has_device.load(Ordering::Acquire) {
-            has_device = true;
-            subscribe::start_with_device(session);
+        if has_device && !is_complete {
+            is_complete = subscribe::start_with_device(session);
         }
         if ends {
             break;

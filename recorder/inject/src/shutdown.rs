@@ -9,7 +9,7 @@ use crate::buffers::BUFFER_BYTES;
 use crate::flusher::{count_dropped, flush, read_clocks};
 use crate::session::{self, Phase, Session};
 use crate::{clock, entry, subscribe};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Limit on the delay of the program's end, because a kernel may never return. Counted in parts, so that a machine
 /// that is suspended for a while uses up only one of them.
@@ -28,8 +28,13 @@ pub fn at_exit() {
 /// Registers the end once more. Handlers and destructors run in the reverse order of their registration, and CUPTI 13 (seen
 /// with 13.0 and 13.2) crashes when it is called after its own destructors: the end has to be registered after CUPTI was loaded.
 pub fn before_destructors() {
-    // SAFETY: a function that takes nothing and never unwinds.
-    unsafe { libc::atexit(ending) };
+    /// The C library keeps each registration: a program may make any number of contexts.
+    const MOST: u32 = 16;
+    static REGISTERED: AtomicU32 = AtomicU32::new(0);
+    if REGISTERED.fetch_add(1, Ordering::Relaxed) < MOST {
+        // SAFETY: a function that takes nothing and never unwinds.
+        unsafe { libc::atexit(ending) };
+    }
 }
 
 extern "C" fn ending() {

@@ -42,7 +42,7 @@ const EDGES: &[u32] = &[
     kind::HOST_LAUNCH,
 ];
 const FULL: &[u32] = &[kind::MEMORY, kind::MEMORY_POOL];
-/// Kinds that CUPTI refuses (`CUPTI_ERROR_NOT_COMPATIBLE`) before `cuInit` has returned, and for good before a context exists.
+/// Kinds that CUPTI refuses (`CUPTI_ERROR_NOT_COMPATIBLE`) until `cuInit` has returned. They are enabled at the first context.
 const WITH_DEVICE: &[u32] = &[kind::ENVIRONMENT];
 /// Kinds for whole graphs, if the user asks for them. CUPTI then records no nodes.
 const WHOLE_GRAPHS: &[u32] = &[kind::GRAPH_TRACE];
@@ -399,24 +399,34 @@ fn refuse(facts: &mut CuptiFacts, what: &str, refused: &Refused) {
     facts.refused.insert(what.to_owned(), refused.to_string());
 }
 
-/// Enables what needs a device, once the program has a context.
-pub fn start_with_device(session: &Session) {
+/// Enables what needs a device. Returns false if CUPTI refuses some of it: the context may still be in the making.
+pub fn start_with_device(session: &Session) -> bool {
     let Some(cupti) = session.cupti.get() else {
-        return;
+        return true;
     };
     if session.settings.level < Level::Full || session.stopped.load(Ordering::Acquire) {
-        return;
+        return true;
     }
     let sizes = session.sizes.get().cloned().unwrap_or_default();
     // Not held while CUPTI is called.
     let Some(mut facts) = lock(&session.facts).cupti.clone() else {
-        return;
+        return true;
     };
+    let before = facts.clone();
     for number in WITH_DEVICE {
-        enable(cupti, *number, &sizes, &mut facts);
+        let name = kind::name(*number);
+        if !facts.enabled.contains(&name) {
+            facts.refused.remove(&name);
+            enable(cupti, *number, &sizes, &mut facts);
+        }
     }
-    lock(&session.facts).cupti = Some(facts);
-    session.write_facts();
+    let is_refused = |number: &u32| facts.refused.contains_key(&kind::name(*number));
+    let is_complete = !WITH_DEVICE.iter().any(is_refused);
+    if facts != before {
+        lock(&session.facts).cupti = Some(facts);
+        session.write_facts();
+    }
+    is_complete
 }
 
 /// Stops recording calls, because those that follow are this library's own. With `keep_driver`, calls of the driver

@@ -378,8 +378,8 @@ void fake_context(void *context) {
                 .start = fake_now() - 5000, .end = fake_now() - 1000};
   put(&o);
   environments();
+  __atomic_store_n(&has_context, 1, __ATOMIC_RELEASE);
   if (callback) callback(NULL, 3, 1, &data);
-  has_context = 1;
 }
 
 // Whether graphs are recorded as a whole; then this is the record.
@@ -551,7 +551,7 @@ int cuptiActivityEnable(uint32_t kind) {
   if (kind == CUDA_EVENT) return 21; // as 12.0 and 12.1 say
 #endif
   if (kind >= 64 || !size_of(kind)) return 21;
-  if (kind == ENVIRONMENT && !has_context) return 14; // 12.9, 13.0 and 13.2 before cuInit has returned (H200)
+  if (kind == ENVIRONMENT && !__atomic_load_n(&has_context, __ATOMIC_ACQUIRE)) return 14; // 12.9, 13.0 and 13.2 before cuInit has returned (H200)
   pthread_mutex_lock(&lock);
   enabled |= 1ull << kind;
   pthread_mutex_unlock(&lock);

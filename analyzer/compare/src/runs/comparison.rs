@@ -42,6 +42,9 @@ pub struct Comparison {
     pub counts: Vec<CountRow>,
     /// Number of names of which only part of the rows was examined.
     pub capped: usize,
+    /// Whether each run tells of exactly one device.
+    #[serde(skip)]
+    pub has_one_device: bool,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -168,6 +171,7 @@ pub fn compare(
         path: paths(base, run),
         counts: counts(base, run),
         capped,
+        has_one_device: base.iter().chain(run).all(super::devices::is_one),
     }
 }
 

@@ -19,6 +19,10 @@ fn devices(member: &Member) -> Devices<'_> {
     devices
 }
 
+pub(super) fn is_one(member: &Member) -> bool {
+    devices(member).len() == 1
+}
+
 /// `None` if no run has properties of devices.
 pub(super) fn aspect(base: &[Member], run: &[Member]) -> Option<Aspect> {
     let sides = [base, run].map(|side| side.iter().map(devices).collect::<BTreeSet<_>>());

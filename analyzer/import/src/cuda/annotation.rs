@@ -1,5 +1,8 @@
 //! Ranges of XLA and TensorFlow, whose texts carry values: `XlaPass:#name=copy-insertion,module=jit_step,program_id=3317#`.
 
+/// Longer texts stay as they are.
+const MAX_BYTES: usize = 4096;
+
 /// A text taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation<'t> {
@@ -11,6 +14,9 @@ pub struct Annotation<'t> {
 impl<'t> Annotation<'t> {
     /// `None` for every other text.
     pub fn parse(text: &'t str) -> Option<Self> {
+        if text.len() > MAX_BYTES {
+            return None;
+        }
         let (name, rest) = text.strip_suffix('#')?.split_once('#')?;
         let mut values: Vec<(&str, &str)> = Vec::new();
         let mut from = 0;
@@ -27,10 +33,13 @@ impl<'t> Annotation<'t> {
             values.push((key, &value[..end]));
             from += key.len() + 1 + end + 1;
         }
-        let (_, first) = values.first()?;
+        let (key, first) = values.first()?;
         let name = name.trim_end_matches(':');
         let name = if name.is_empty() || first.is_empty() {
             return None;
+        } else if *key == "step_num" {
+            // Each step would have a name of its own.
+            name.to_owned()
         } else {
             format!("{name}: {first}")
         };
@@ -58,6 +67,13 @@ mod tests {
             thunk.values,
             [("name", "jit(f)/slice[a=1, b]"), ("hlo_op", "slice.2")]
         );
+    }
+
+    #[test]
+    fn steps_have_one_name() {
+        let step = Annotation::parse("train#step_num=3,_r=1#").unwrap();
+        assert_eq!(step.name, "train");
+        assert_eq!(step.values, [("step_num", "3"), ("_r", "1")]);
     }
 
     #[test]

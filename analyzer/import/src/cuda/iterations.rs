@@ -3,7 +3,7 @@
 //! NVTX has no iterations. Programs call the range of one by a few names, so these are taken for what they say: `step`,
 //! `iteration 7`, `train_step`, `ProfilerStep#3`, `train#step_num=3#`. The ranges of one thread under one name count if there are several, none overlaps
 //! another, and the median time between them is no longer than their median: an optimizer's `step` beside `forward` and
-//! `backward` is left out.
+//! `backward` is left out where it takes less than half of the time.
 
 use std::collections::BTreeMap;
 

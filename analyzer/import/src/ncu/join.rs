@@ -1,6 +1,6 @@
 //! Profiled launches, matched with the kernels of the trace.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use trueno_display_names::full_name;
@@ -106,19 +106,24 @@ fn traced<'k>(
 ) -> BTreeMap<Group, Vec<At>> {
     let mut traced: BTreeMap<Group, Vec<At>> = BTreeMap::new();
     let mut texts = BTreeSet::new();
+    let mut spelled: HashMap<&str, (String, Option<Rc<str>>)> = HashMap::new();
     for kernel in kernels {
         let (Some(grid), Some(block)) = (kernel.grid, kernel.block) else {
             notes.leave_out("kernel of the run: no launch shape");
             continue;
         };
         // CUPTI gives symbols, ncu the names behind them.
-        let full = full_name(kernel.name);
-        let full = full.as_deref().unwrap_or(kernel.name);
-        let name = base(full).to_owned();
+        let (name, arguments) = spelled.entry(kernel.name).or_insert_with(|| {
+            let full = full_name(kernel.name);
+            let full = full.as_deref().unwrap_or(kernel.name);
+            let arguments = arguments(full).map(|text| shared(&mut texts, text));
+            (base(full).to_owned(), arguments)
+        });
+        let (name, arguments) = (name.clone(), arguments.clone());
         let group = (Key { name, grid, block }, kernel.device);
         traced.entry(group).or_default().push(At {
             id: kernel.id,
-            arguments: arguments(full).map(|text| shared(&mut texts, text)),
+            arguments,
             start_ns: kernel.start_ns,
             launch: kernel.correlation,
             lane: (kernel.device, kernel.stream),

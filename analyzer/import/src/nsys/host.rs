@@ -46,7 +46,7 @@ pub fn read(
 ) -> Result<u64, Error> {
     let types = EnumTable::read(source, "ENUM_NSYS_EVENT_TYPE")?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
-    let iterations = find_iterations(source, tables, doubtful, &types, context)?;
+    let (iterations, found) = find_iterations(source, tables, doubtful, &types, context)?;
     if let Some(text) = iterations::text(iterations.values()) {
         let values = &mut context.into.run().values;
         values.insert(iterations::VALUE.to_owned(), text);
@@ -75,19 +75,22 @@ pub fn read(
             kind => host.call(record, kind, context),
         }
     })?;
-    context.damaged(damage);
+    // What the first pass salvaged the second finds whole.
+    let first = found.into_iter().filter(|text| !damage.contains(text));
+    let all = first.chain(damage.iter().cloned()).collect();
+    context.damaged(all);
     context.launches.sort();
     Ok(far)
 }
 
-/// Iterations by process, told by the names of ranges. Damage is reported when the rows are read.
+/// Iterations by process, told by the names of ranges, and the damage found on the way.
 fn find_iterations(
     source: &mut dyn Source,
     tables: &[Found],
     doubtful: &Doubtful,
     types: &EnumTable,
     context: &Context<'_>,
-) -> Result<BTreeMap<Process, Iterations>, Error> {
+) -> Result<(BTreeMap<Process, Iterations>, Vec<String>), Error> {
     let ranges = tables.iter().filter(|found| found.kind == Kind::Nvtx);
     // The thread first: rows that are of no rank are counted where the time comes first, once.
     let by_thread = ranges.map(|found| Scan {
@@ -98,10 +101,10 @@ fn find_iterations(
     });
     let scans: Vec<Scan> = by_thread.collect();
     if scans.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok((BTreeMap::new(), Vec::new()));
     }
     let mut candidates: BTreeMap<Process, Candidates> = BTreeMap::new();
-    source.merged(&scans, &mut |_, values| {
+    let damage = source.merged(&scans, &mut |_, values| {
         let [
             Value::Int(thread),
             Value::Int(start),
@@ -129,9 +132,8 @@ fn find_iterations(
         Ok(())
     })?;
     let chosen = candidates.into_iter();
-    Ok(chosen
-        .filter_map(|(process, of_process)| Some((process, of_process.choose()?)))
-        .collect())
+    let chosen = chosen.filter_map(|(process, of_process)| Some((process, of_process.choose()?)));
+    Ok((chosen.collect(), damage))
 }
 
 fn is_range(types: &EnumTable, number: i64) -> bool {

@@ -2,6 +2,7 @@ mod damaged;
 mod device;
 mod doubtful;
 mod fixture;
+mod iterations;
 mod json_lines;
 mod nccl;
 mod payloads;

@@ -79,7 +79,15 @@ impl Rule for LaunchBound {
             ),
             fix: "capturing the launches in a graph".into(),
             evidence: gaps_sql(launches),
-            assumption: "work launched together runs back to back, and launching costs the host nothing".into(),
+            assumption: if is_of_launches && prepared_ns > 0 {
+                format!(
+                    "work launched together runs back to back, launching costs the host nothing, and the graph holds the whole step: \
+                     the {} that the host works between some launches go, too",
+                    time(prepared_ns)
+                )
+            } else {
+                "work launched together runs back to back, and launching costs the host nothing".to_owned()
+            },
             considered: other_causes(facts, *device, Cause::Launch),
             suggestion: facts.producer.advice(
                 "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",

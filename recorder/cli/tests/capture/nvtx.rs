@@ -74,7 +74,7 @@ fn work_of_a_thread_without_ranges_is_counted_to_the_step_around_it_and_said() {
     let (bricks, kernels) = (recording.table("bricks"), recording.table("kernels"));
     assert_eq!(
         bricks.rows, 2,
-        "one step is no series of iterations, and what is behind it lies in no range"
+        "a single step is no series of iterations, and the launches after it lie in no range"
     );
     let step = bricks.number("id", bricks.named("step"));
     // What the thread does between its calls is the backward pass, and the step waits for it.

@@ -146,7 +146,12 @@ fn a_program_in_a_mount_namespace_has_its_own_names() {
     let unshare = ["unshare", "-m", "sh", "-c", script];
     let mut command = place.command(&["--sample"], &unshare);
     let mut recorder = command.stderr(Stdio::piped()).spawn().unwrap();
+    let begun = Instant::now();
     while !at("begun").exists() && recorder.try_wait().unwrap().is_none() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(600),
+            "it does not end"
+        );
         std::thread::sleep(Duration::from_millis(10));
     }
     let has_begun = at("begun").exists();

@@ -144,7 +144,7 @@ fn steps(comparison: &Comparison) -> Option<String> {
     let ratio = steps.ratio?;
     if let Some(side) = runs_ahead(comparison, steps) {
         return Some(format!(
-            "host step {} → {}, while the devices of {side} take longer: not the time of a step",
+            "host step {} → {}; {side} longer, so these are not the times of a step",
             units::duration(base),
             units::duration(run)
         ));
@@ -162,26 +162,28 @@ fn steps(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// The side on which devices work for far longer than all iterations last: the host launches and goes on.
+/// Says on which side devices work for far longer than all iterations last: the host launches and goes on.
 fn runs_ahead(comparison: &Comparison, steps: &Compared) -> Option<&'static str> {
-    // Streams and devices may work side by side.
-    const FAR_LONGER: f64 = 3.0;
+    // Streams may work side by side.
+    const LONGER: f64 = 2.0;
+    if !comparison.has_one_device {
+        return None;
+    }
     let rows = || {
         let rows = comparison.names.iter();
         rows.filter(|row| row.name.kind == Kind::DeviceCategory)
     };
     let base: f64 = rows().map(|row| row.base_total_ns).sum();
     let run: f64 = rows().map(|row| row.run_total_ns).sum();
-    let is_ahead =
-        |device_ns: f64, steps_ns: f64| steps_ns > 0.0 && device_ns > FAR_LONGER * steps_ns;
+    let is_ahead = |device_ns: f64, steps_ns: f64| steps_ns > 0.0 && device_ns > LONGER * steps_ns;
     match (
         is_ahead(base, steps.base_total_ns),
         is_ahead(run, steps.run_total_ns),
     ) {
         (false, false) => None,
-        (true, false) => Some("the base"),
-        (false, true) => Some("the run"),
-        (true, true) => Some("both"),
+        (true, false) => Some("the device of the base takes"),
+        (false, true) => Some("the device of the run takes"),
+        (true, true) => Some("the devices of both runs take"),
     }
 }
 

@@ -36,7 +36,7 @@ impl Build {
         // By thread, start, and what encloses first.
         let mut order: Vec<((u32, i64, i64, u8), Event)> = Vec::new();
         for range in ranges.ranges {
-            let key = (range.thread, range.start, -range.end, 0);
+            let key = (range.thread, range.start, range.end.saturating_neg(), 0);
             order.push((key, Event::Range(range)));
         }
         for (at, (_, call)) in self.from.calls.iter().enumerate() {
@@ -56,7 +56,7 @@ impl Build {
             }
         }
         self.launches.sort();
-        self.infer_ranges(&own, orphans)?;
+        self.infer_ranges(&own, orphans, &iterations)?;
         self.jits()?;
         self.host_functions()?;
         self.externals()?;
@@ -65,7 +65,8 @@ impl Build {
 
     fn find_iterations(&mut self, ranges: &[Range]) -> Iterations {
         let mut candidates = Candidates::default();
-        for range in ranges {
+        // A mark ends when it begins.
+        for range in ranges.iter().filter(|range| range.start < range.end) {
             if let Some(name) = self.from.name(range.message.into()) {
                 candidates.add(range.thread.into(), range.start, range.end, name);
             }

@@ -17,6 +17,7 @@ use trueno_format::schema::{AttributeRow, BrickRow, SyncRow};
 
 use super::build::{Build, Interval};
 use crate::Error;
+use crate::cuda::iterations::Iterations;
 use crate::cuda::open_ranges::OpenRanges;
 
 /// How PyTorch names the threads of its backward pass.
@@ -135,6 +136,7 @@ impl Build {
         &mut self,
         ranges: &[OwnRange],
         orphans: Vec<Orphan>,
+        iterations: &Iterations,
     ) -> Result<(), Error> {
         let with_ranges: BTreeSet<u32> = ranges.iter().map(|range| range.thread).collect();
         let helpers = orphans.into_iter().filter(|orphan| {
@@ -152,7 +154,7 @@ impl Build {
             .copied()
             .collect();
         self.inferred = infer(&of_others, helpers);
-        self.backward_passes(&of_others, unranged)?;
+        self.backward_passes(&of_others, unranged, iterations)?;
         self.join_sequences(ranges)
     }
 
@@ -162,54 +164,120 @@ impl Build {
     fn backward_passes(
         &mut self,
         ranges: &[OwnRange],
-        mut calls: Vec<Orphan>,
+        calls: Vec<Orphan>,
+        iterations: &Iterations,
     ) -> Result<(), Error> {
-        calls.sort_by_key(|call| (call.thread, call.start));
-        let of_range = |call: &Orphan| self.inferred.bricks.get(&call.correlation).copied();
-        let is_same = |a: &Orphan, b: &Orphan| a.thread == b.thread && of_range(a) == of_range(b);
-        let passes = calls.chunk_by(is_same);
-        let passes = passes.filter(|pass| pass.len() > 1 && of_range(&pass[0]).is_some());
-        let end = |pass: &[Orphan]| pass.iter().map(|call| call.end).max().unwrap_or(0);
-        let passes: Vec<(Option<u64>, u32, i64, i64)> = passes
-            .map(|pass| (of_range(&pass[0]), pass[0].thread, pass[0].start, end(pass)))
-            .collect();
+        // First start, last end and number of calls, by range and thread.
+        let mut passes: BTreeMap<(u64, u32), (i64, i64, usize)> = BTreeMap::new();
+        for call in calls {
+            if let Some(range) = self.inferred.bricks.get(&call.correlation) {
+                let pass = passes.entry((*range, call.thread));
+                let pass = pass.or_insert((call.start, call.end, 0));
+                *pass = (pass.0.min(call.start), pass.1.max(call.end), pass.2 + 1);
+            }
+        }
+        passes.retain(|_, pass| pass.2 > 1);
         let by_id: BTreeMap<u64, &OwnRange> =
             ranges.iter().map(|range| (range.id, range)).collect();
-        let waiting = passes.iter().filter_map(|pass| by_id.get(&pass.0?));
+        let waiting = passes.keys().filter_map(|(range, _)| by_id.get(range));
         let waiting: BTreeSet<u32> = waiting.map(|range| range.thread).collect();
         let busy = self.call_times(&waiting);
-        for (range, thread, start, end) in passes {
-            let id = self.id();
-            let interval = Interval {
-                start: self.own_time(start),
-                dur: end - start,
-            };
-            let row = BrickRow {
-                id,
-                kind: self.text("function"),
-                name: self.text("backward pass"),
-                thread: self.thread(thread),
-                start_ns: interval.start,
-                dur_ns: interval.dur,
-                timing: self.text("host"),
-                ..BrickRow::default()
-            };
-            self.reach(interval);
-            self.add(&row)?;
-            let attribute = AttributeRow {
-                span: id,
-                name: self.text(PASS_KEY),
-                text: Some(self.text(BY_CALLS)),
-                ..AttributeRow::default()
-            };
-            self.add(&attribute)?;
-            self.inferred.passes += 1;
-            if let Some(range) = range.and_then(|range| by_id.get(&range))
-                && let Some(calls) = busy.get(&range.thread)
-                && !calls.is_any_within(start, end)
-            {
-                self.wait_for_pass(range, id, interval)?;
+        // By waiting thread: start and end, the range, and the row of the pass.
+        let mut awaited: BTreeMap<u32, Vec<(i64, i64, u64, u64)>> = BTreeMap::new();
+        for ((range, thread), (start, end, _)) in passes {
+            let pass = self.backward_pass(thread, start, end, iterations)?;
+            let waits = by_id.get(&range).and_then(|range| {
+                let calls = busy.get(&range.thread)?;
+                (!calls.is_any_within(start, end)).then_some(range.thread)
+            });
+            if let Some(waits) = waits {
+                awaited
+                    .entry(waits)
+                    .or_default()
+                    .push((start, end, range, pass));
             }
+        }
+        for (thread, mut passes) in awaited {
+            passes.sort_unstable();
+            // One wait for passes side by side.
+            while let Some(&(start, first_end, ..)) = passes.first() {
+                let mut end = first_end;
+                let together = passes.iter().take_while(|pass| {
+                    let is_beside = pass.0 <= end;
+                    end = if is_beside { end.max(pass.1) } else { end };
+                    is_beside
+                });
+                let count = together.count();
+                let together: Vec<_> = passes.drain(..count).collect();
+                self.wait_for_passes(thread, start, end, &together)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn backward_pass(
+        &mut self,
+        thread: u32,
+        start: i64,
+        end: i64,
+        iterations: &Iterations,
+    ) -> Result<u64, Error> {
+        let id = self.id();
+        let interval = Interval {
+            start: self.own_time(start),
+            dur: end - start,
+        };
+        let row = BrickRow {
+            id,
+            kind: self.text("function"),
+            name: self.text("backward pass"),
+            thread: self.thread(thread),
+            iteration: iterations.number(start, end),
+            start_ns: interval.start,
+            dur_ns: interval.dur,
+            timing: self.text("host"),
+            ..BrickRow::default()
+        };
+        self.reach(interval);
+        self.add(&row)?;
+        self.inferred.passes += 1;
+        self.mark_inferred(id)?;
+        Ok(id)
+    }
+
+    fn mark_inferred(&mut self, row: u64) -> Result<(), Error> {
+        let attribute = AttributeRow {
+            span: row,
+            name: self.text(PASS_KEY),
+            text: Some(self.text(BY_CALLS)),
+            ..AttributeRow::default()
+        };
+        self.add(&attribute)
+    }
+
+    /// `passes`: start, end, range of the waiting thread, and row of each.
+    fn wait_for_passes(
+        &mut self,
+        thread: u32,
+        start: i64,
+        end: i64,
+        passes: &[(i64, i64, u64, u64)],
+    ) -> Result<(), Error> {
+        let id = self.id();
+        let row = SyncRow {
+            id,
+            kind: self.text("join"),
+            name: Some(self.text("wait for the backward pass")),
+            thread: Some(self.thread(thread)),
+            start_ns: self.own_time(start),
+            dur_ns: end - start,
+            ..SyncRow::default()
+        };
+        self.add(&row)?;
+        self.mark_inferred(id)?;
+        for (_, _, range, pass) in passes {
+            self.edge(*range, *pass, "spawns")?;
+            self.edge(*pass, id, "joins")?;
         }
         Ok(())
     }
@@ -227,34 +295,6 @@ impl Build {
         let all = all.into_iter();
         all.map(|(thread, calls)| (thread, CallTimes::new(calls)))
             .collect()
-    }
-
-    fn wait_for_pass(
-        &mut self,
-        range: &OwnRange,
-        pass: u64,
-        interval: Interval,
-    ) -> Result<(), Error> {
-        let id = self.id();
-        let row = SyncRow {
-            id,
-            kind: self.text("join"),
-            name: Some(self.text("wait for the backward pass")),
-            thread: Some(self.thread(range.thread)),
-            start_ns: interval.start,
-            dur_ns: interval.dur,
-            ..SyncRow::default()
-        };
-        self.add(&row)?;
-        let attribute = AttributeRow {
-            span: id,
-            name: self.text(PASS_KEY),
-            text: Some(self.text(BY_CALLS)),
-            ..AttributeRow::default()
-        };
-        self.add(&attribute)?;
-        self.edge(range.id, pass, "spawns")?;
-        self.edge(pass, id, "joins")
     }
 
     /// An edge from each forward operator to the backward one of its node.
@@ -323,7 +363,7 @@ impl Build {
     pub(super) fn say_inferred(&mut self) {
         let (rows, ambiguous) = (self.inferred_rows, self.inferred.ambiguous);
         let passes = self.inferred.passes;
-        if rows == 0 && ambiguous == 0 {
+        if rows == 0 && ambiguous == 0 && passes == 0 {
             return;
         }
         let said = format!(

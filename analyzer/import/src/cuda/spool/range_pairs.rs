@@ -68,7 +68,7 @@ pub fn pair(events: &[RangeEvent]) -> Ranges {
     }
     all.open = started.len() as u64 + pushed.values().map(|stack| stack.len() as u64).sum::<u64>();
     all.ranges
-        .sort_by_key(|range| (range.thread, range.start, -range.end));
+        .sort_by_key(|range| (range.thread, range.start, std::cmp::Reverse(range.end)));
     all
 }
 
