@@ -241,18 +241,18 @@ fn path_of_samples(facts: &Facts) -> String {
     }
 }
 
-/// Iterations that are less than half of the wall are not what the sentence is about.
+/// Iterations that are with their warm-up less than half of the wall are not what the sentence is about.
 fn mostly_outside(facts: &Facts) -> Option<String> {
     const HALF: f64 = 0.5;
     let steps = facts.steps.as_ref();
     // Where devices take longer, their work lies behind the iterations.
     let steps = steps.filter(|steps| steps.ranks == 1 && steps.ahead == Ahead::No)?;
     let steady = steps.steady.filter(|_| facts.is_whole)?;
-    let share = steady.total_ns / facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
-    (share < HALF).then(|| {
+    let wall_ns = facts.wall_ns.filter(|wall_ns| *wall_ns > 0)? as f64;
+    (steps.total_ns < HALF * wall_ns).then(|| {
         format!(
             "steady steps are {} of the wall (--window iteration={}..{} is about them alone)",
-            percent(share),
+            percent(steady.total_ns / wall_ns),
             steady.first,
             steady.last
         )

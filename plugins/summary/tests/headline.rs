@@ -617,7 +617,7 @@ fn steps_that_are_little_of_a_run_are_pointed_at() {
     };
     let pointed = "steady steps are 3 % of the wall (--window iteration=6..8 is about them alone)";
     assert!(told(1000).contains(pointed), "{}", told(1000));
-    assert!(!told(50).contains("--window"), "{}", told(50));
+    assert!(!told(150).contains("--window"), "{}", told(150));
 }
 
 #[test]

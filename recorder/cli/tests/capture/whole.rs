@@ -100,6 +100,39 @@ fn rows_are_exactly_what_the_program_launched() {
 }
 
 #[test]
+fn streams_graphs_events_managed_memory_and_two_devices_are_counted_exactly() {
+    let words = "init stream:8 stream:9 launch:a:7:5:10 event:3:7 wait:8:3 launch:b:8:5:20 launch:c:9:5:30 \
+                 take:5:4096:1000 graph:7:5:9 device:1 launch:d:7:5:40 give:5:4096:1000 sync";
+    let Some(recording) = record_with(Cupti::New, "", "--level full", words) else {
+        return;
+    };
+    let recording = recording.succeeded();
+    recording.assert_clean();
+    let kernels = recording.table("kernels");
+    let mut counts: HashMap<(&str, i128), usize> = HashMap::new();
+    let devices = kernels.numbers("device").into_iter().flatten();
+    for of in kernels.texts("name").into_iter().flatten().zip(devices) {
+        *counts.entry(of).or_default() += 1;
+    }
+    let expected = [
+        (("a", 0), 10),
+        (("b", 0), 20),
+        (("c", 0), 30),
+        (("node", 0), 5),
+        (("d", 1), 40),
+    ];
+    assert_eq!(counts, HashMap::from(expected));
+    let capture = recording.capture();
+    assert!(capture.invalid.is_empty() && capture.unreadable.is_empty());
+    assert_eq!(capture.records["concurrent_kernel"], 105);
+    assert_eq!(recording.table("device_events").rows, 1);
+    let memory = recording.table("allocations");
+    assert_eq!(memory.texts("tag"), ["managed"; 2].map(Some));
+    assert_eq!(memory.numbers("bytes"), [1000, -1000].map(Some));
+    assert_eq!(recording.table("devices").rows, 2);
+}
+
+#[test]
 fn work_hangs_below_its_call_its_range_and_what_it_waited_for() {
     let Some(recording) = record(WORDS) else {
         return;
