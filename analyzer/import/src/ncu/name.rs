@@ -41,15 +41,18 @@ pub fn arguments(name: &str) -> Option<String> {
 }
 
 fn end_of_base(name: &str) -> usize {
-    let anonymous = "(anonymous namespace)";
+    // Brackets of an unnamed namespace open no parameters and no arguments; ncu writes the second.
+    const ANONYMOUS: [&str; 2] = ["(anonymous namespace)", "<unnamed>"];
     let mut from = 0;
-    // Parentheses of an unnamed namespace open no parameters.
     loop {
-        match name[from..].find(['<', '(']).map(|at| from + at) {
-            Some(at) if name[at..].starts_with(anonymous) => from = at + anonymous.len(),
-            Some(0) => from = 1,
-            Some(at) => break at,
-            None => break name.len(),
+        let Some(at) = name[from..].find(['<', '(']).map(|at| from + at) else {
+            break name.len();
+        };
+        let anonymous = ANONYMOUS.iter().find(|of| name[at..].starts_with(**of));
+        match anonymous {
+            Some(anonymous) => from = at + anonymous.len(),
+            None if at == 0 => from = 1,
+            None => break at,
         }
     }
 }
@@ -65,6 +68,7 @@ mod tests {
             "saxpy(double *, int)",
             "void lib::saxpy<(int)4, T<float>>(T2, T3)",
             "void (anonymous namespace)::saxpy<float>(float)",
+            "void at::native::<unnamed>::saxpy<float>(float)",
         ] {
             assert_eq!(base(name), "saxpy", "{name}");
         }
