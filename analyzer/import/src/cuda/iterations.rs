@@ -1,9 +1,9 @@
 //! Iterations of programs that state them as NVTX ranges.
 //!
-//! NVTX has no iterations. Programs call the range of one by a few names, so these are taken for what they say: `step`,
-//! `iteration 7`, `train_step`, `ProfilerStep#3`, `train#step_num=3#`. The ranges of one thread under one name count if there are several, none overlaps
-//! another, and the median time between them is no longer than their median: an optimizer's `step` beside `forward` and
-//! `backward` is left out where it takes less than half of the time.
+//! NVTX has no iterations, but programs name their ranges by a few words: `step`, `iteration 7`, `train_step`,
+//! `ProfilerStep#3`, `train#step_num=3#`. The ranges of one thread under one name count if there are several, none overlaps
+//! another, and the median time between them is no longer than their median. So an optimizer's `step` beside `forward` and
+//! `backward` does not count where it takes less than half of the time.
 
 use std::collections::BTreeMap;
 

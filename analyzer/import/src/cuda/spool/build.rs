@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use trueno_cupti::record::Api;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{TableRow, ThreadRow};
+use trueno_format::schema::{AttributeRow, TableRow, ThreadRow};
 
 use super::ceilings::CeilingsOfDevice;
 use super::clocks;
@@ -198,6 +198,17 @@ impl Build {
     /// The row of a thread that calls or ranges are of.
     pub fn known_thread(&self, os: u32) -> Option<u32> {
         self.threads.get(&os).map(|row| row.number)
+    }
+
+    /// Writes a text that belongs to a row.
+    pub fn attribute(&mut self, row: u64, name: &str, text: &str) -> Result<(), Error> {
+        let attribute = AttributeRow {
+            span: row,
+            name: self.text(name),
+            text: Some(self.text(text)),
+            ..AttributeRow::default()
+        };
+        self.add(&attribute)
     }
 
     pub fn thread(&self, os: u32) -> u32 {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_format::schema::{AttributeRow, BrickRow, CallRow, CounterRow};
+use trueno_format::schema::{BrickRow, CallRow, CounterRow};
 
 use super::build::{Build, Interval};
 use super::inferred::{Orphan, OwnRange, sequence};
@@ -130,13 +130,7 @@ impl Build {
         self.reach(interval);
         self.add(&row)?;
         for (key, value) in annotation.iter().flat_map(|parsed| &parsed.values) {
-            let attribute = AttributeRow {
-                span: id,
-                name: self.text(key),
-                text: Some(self.text(value)),
-                ..AttributeRow::default()
-            };
-            self.add(&attribute)?;
+            self.attribute(id, key, value)?;
         }
         Ok(OwnRange {
             thread: range.thread,

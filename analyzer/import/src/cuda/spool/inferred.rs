@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_format::schema::{AttributeRow, BrickRow, SyncRow};
+use trueno_format::schema::{BrickRow, SyncRow};
 
 use super::build::{Build, Interval};
 use crate::Error;
@@ -241,18 +241,8 @@ impl Build {
         self.reach(interval);
         self.add(&row)?;
         self.inferred.passes += 1;
-        self.mark_inferred(id)?;
+        self.attribute(id, PASS_KEY, BY_CALLS)?;
         Ok(id)
-    }
-
-    fn mark_inferred(&mut self, row: u64) -> Result<(), Error> {
-        let attribute = AttributeRow {
-            span: row,
-            name: self.text(PASS_KEY),
-            text: Some(self.text(BY_CALLS)),
-            ..AttributeRow::default()
-        };
-        self.add(&attribute)
     }
 
     /// `passes`: start, end, range of the waiting thread, and row of each.
@@ -274,7 +264,7 @@ impl Build {
             ..SyncRow::default()
         };
         self.add(&row)?;
-        self.mark_inferred(id)?;
+        self.attribute(id, PASS_KEY, BY_CALLS)?;
         for (_, _, range, pass) in passes {
             self.edge(*range, *pass, "spawns")?;
             self.edge(*pass, id, "joins")?;
@@ -349,13 +339,7 @@ impl Build {
             return Ok(None);
         };
         self.inferred_rows += 1;
-        let attribute = AttributeRow {
-            span: row,
-            name: self.text(KEY),
-            text: Some(self.text(BY_TIME)),
-            ..AttributeRow::default()
-        };
-        self.add(&attribute)?;
+        self.attribute(row, KEY, BY_TIME)?;
         Ok(Some(brick))
     }
 
