@@ -74,12 +74,15 @@ def call_tools(folder):
 def sample_tools(folder):
     data = os.path.join(folder, "perf.data")
     perf = ["perf", "record", "-q", "-e", "cpu-clock", "-F", str(HZ), "-o", data]
+    # What a recording has at once: samples with functions, files and lines.
+    reported = " ".join(perf) + f' -g -- "$@" && perf report -i {data} --stdio --no-children --sort sym,srcline'
     return {
         "alone": [],
         "trueno-record --sample": record(folder, f"--sample={HZ}"),
         "perf record": [*perf, "--"],
         "perf record -g": [*perf, "-g", "--"],
         "perf record --call-graph dwarf": [*perf, "--call-graph", "dwarf", "--"],
+        "perf record -g; perf report": ["sh", "-c", reported, "sh"],
     }
 
 

@@ -13,6 +13,7 @@ mod descriptors;
 mod filter;
 mod memory;
 mod order;
+mod poll;
 mod ptrace;
 mod rows;
 mod start;

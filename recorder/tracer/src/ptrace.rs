@@ -71,21 +71,35 @@ pub(crate) enum Waited {
 /// Waits for the next event of any traced thread. Calls `is_over` whenever a signal interrupts.
 pub(crate) fn wait(is_over: &dyn Fn() -> bool) -> io::Result<Waited> {
     loop {
-        let mut status = 0;
-        // SAFETY: the status is valid for the call.
-        let thread = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
-        if thread > 0 {
-            return Ok(Waited::Event(thread, Event::new(status)));
-        }
-        match io::Error::last_os_error() {
-            error if error.kind() == io::ErrorKind::Interrupted => {
+        match wait_any(0) {
+            Ok(Some((thread, event))) => return Ok(Waited::Event(thread, event)),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {
                 if is_over() {
                     return Ok(Waited::Over);
                 }
             }
-            error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(Waited::NoneLeft),
-            error => return Err(error),
+            Err(error) if error.raw_os_error() == Some(libc::ECHILD) => {
+                return Ok(Waited::NoneLeft);
+            }
+            Err(error) => return Err(error),
         }
+    }
+}
+
+/// The next event of any traced thread, if there is one already.
+pub(crate) fn poll() -> Option<(pid_t, Event)> {
+    // What failed here fails again where it is waited for.
+    wait_any(libc::WNOHANG).ok().flatten()
+}
+
+fn wait_any(flags: c_int) -> io::Result<Option<(pid_t, Event)>> {
+    let mut status = 0;
+    // SAFETY: the status is valid for the call.
+    match unsafe { libc::waitpid(-1, &mut status, libc::__WALL | flags) } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => Ok(None),
+        thread => Ok(Some((thread, Event::new(status)))),
     }
 }
 

@@ -12,6 +12,7 @@ use trueno_processes::{Selection, is_over};
 
 use crate::attach::{Attached, attach_to, is_ours};
 use crate::filter::Special;
+use crate::poll::{Inside, Poll};
 use crate::ptrace::{self, Call, Event, Resume, Waited};
 use crate::rows::{Counts, Rows, Thread};
 use crate::start::start;
@@ -151,6 +152,8 @@ struct Trace<'a> {
     failure: Option<Error>,
     last_ns: i64,
     left_out: u64,
+    poll: Poll,
+    resumed: Inside,
 }
 
 impl<'a> Trace<'a> {
@@ -174,6 +177,8 @@ impl<'a> Trace<'a> {
             failure: None,
             last_ns: 0,
             left_out: 0,
+            poll: Poll::default(),
+            resumed: Inside::Program,
         }
     }
 
@@ -210,7 +215,7 @@ impl<'a> Trace<'a> {
             }
             let rows = &self.rows;
             let is_due = || asks && (is_over(end) || rows.is_cut_due());
-            match ptrace::wait(&is_due) {
+            match self.poll.wait(self.resumed, &is_due) {
                 Ok(Waited::Event(thread, event)) => {
                     self.last_ns = now_ns();
                     self.event(thread, event);
@@ -357,7 +362,9 @@ impl<'a> Trace<'a> {
         }
         // Behind a call that the filter has shown, its end is to be seen too; an exec stands inside its call.
         let state = self.threads.get_mut(&thread);
+        self.resumed = Inside::Program;
         if let Some(call) = state.and_then(|thread| thread.call.as_mut()) {
+            self.resumed = Inside::Call;
             if how == Resume::Run {
                 how = Resume::UntilCall;
             }

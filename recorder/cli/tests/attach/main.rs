@@ -109,7 +109,7 @@ impl Program<'_> {
 
     fn wait_until_written(&self, thread: &str) {
         let before = self.written(thread);
-        wait_until(|| self.written(thread) > before + 50);
+        wait_until(|| self.written(thread) > before + 500);
     }
 
     fn status(&self, key: &str) -> Vec<String> {
@@ -224,7 +224,7 @@ fn all_threads_and_what_they_begin_are_recorded_until_the_recording_is_ended() {
             program::LATE,
             program::CHILD,
         ] {
-            wait_until(|| program.written(name) > 400);
+            wait_until(|| program.written(name) > 4000);
         }
         let said = recorder.stop();
         assert!(said.contains("the program goes on"), "{said}");

@@ -39,7 +39,7 @@ fn written(place: &Place, thread: &str) -> u64 {
 
 fn wait_until_written(place: &Place, thread: &str) {
     let before = written(place, thread);
-    wait_until(|| written(place, thread) > before + 200);
+    wait_until(|| written(place, thread) > before + 1000);
 }
 
 /// Including those that need a library in the program.
@@ -230,7 +230,7 @@ fn without_children_the_program_alone_is_recorded() {
         let place = Place::new();
         place.tell("more");
         let recorder = begin(&place, &[means, "--no-children"]);
-        wait_until(|| written(&place, program::CHILD) > 500);
+        wait_until(|| written(&place, program::CHILD) > 1000);
         place.tell("enough");
         let (status, said) = recorder.ends();
         assert_eq!(status.code(), Some(program::CODE), "{means}: {said}");
