@@ -44,6 +44,15 @@ impl Producer {
         .to_owned()
     }
 
+    /// How to record what no other profiler does.
+    pub fn to_record_here(self, recorder: &str) -> String {
+        match self {
+            Self::Recorder => recorder,
+            _ => "only recordings of trueno-recorder hold it",
+        }
+        .to_owned()
+    }
+
     pub fn advice(self, pytorch: &str, general: &str) -> String {
         match self {
             Self::PyTorch => pytorch,

@@ -54,7 +54,20 @@ fn since(before: Option<&InitialLive>) -> String {
     format!("{} B were live before the first, {fits}", before.bytes)
 }
 
-pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuilder {
+pub fn table(
+    events: &Events,
+    pools: &[Pool],
+    wall_ns: Option<i64>,
+    producer: Producer,
+) -> TableBuilder {
+    let hint = |recorder: &str| match producer {
+        Producer::Recorder => format!(" (hint: {recorder})"),
+        _ => String::new(),
+    };
+    let no_address = format!(
+        "no allocation has an address{}",
+        hint("give it to Recorder::allocation")
+    );
     let mut rows = Vec::new();
     for pool in pools {
         let mut add = |measure, verdict, detail: String| {
@@ -116,9 +129,8 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
         }
         let paired: u128 = pool.lifetimes.0.values().map(|(blocks, _)| blocks).sum();
         let [paired, taken, with_address] = [paired, pool.taken.0, pool.with_address].map(blocks);
-        let no_address = "no allocation has an address (hint: give it to Recorder::allocation)";
         match (with_address, paired) {
-            (0, _) => add("lifetimes", NOT_MEASURABLE, no_address.to_owned()),
+            (0, _) => add("lifetimes", NOT_MEASURABLE, no_address.clone()),
             (_, 0) => add(
                 "lifetimes",
                 NOT_MEASURABLE,
@@ -141,7 +153,7 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
                 "samples lack the addresses of most blocks (hint: record every allocation)"
                     .to_owned(),
             ),
-            0 => add("fragmentation", NOT_MEASURABLE, no_address.to_owned()),
+            0 => add("fragmentation", NOT_MEASURABLE, no_address.clone()),
             some => add(
                 "fragmentation",
                 "measured",
@@ -157,8 +169,9 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
                 "growth",
                 "cannot tell",
                 format!(
-                    "{}, {MIN_VALUES} are needed (hint: Recorder::iteration)",
-                    counted(few, "iteration", "iterations")
+                    "{}, {MIN_VALUES} are needed{}",
+                    counted(few, "iteration", "iterations"),
+                    hint("Recorder::iteration")
                 ),
             ),
             iterations => add("growth", measured, format!("{iterations} iterations")),

@@ -78,6 +78,7 @@ impl Section {
             ends,
             wall_ns: loaded.window.map(|window| window.length_ns()).or(wall_ns),
             options,
+            producer: Producer::of_run(&of_run),
         };
         let mut places = Vec::new();
         let mut tables: Vec<Vec<Table>> = vec![Vec::new(); TABLES.len()];
@@ -97,7 +98,7 @@ impl Section {
             zero_rows: loaded.zero_rows,
             broken_rows: loaded.broken_rows,
             dropped: dropped(&of_run)?,
-            producer: Producer::of_run(&of_run),
+            producer: work.producer,
             ..Self::default()
         }
         .with_tables(tables, options)
@@ -163,6 +164,7 @@ struct Work<'a> {
     ends: Ends,
     wall_ns: Option<i64>,
     options: &'a Options,
+    producer: Producer,
 }
 
 impl Work<'_> {
@@ -192,7 +194,7 @@ impl Work<'_> {
             lifetimes::table(events, &pools),
             fragments::table(events, &pools),
             churn::table(events, &churn, options),
-            availability::table(events, &pools, wall_ns),
+            availability::table(events, &pools, wall_ns, self.producer),
             pools::problems(events, &pools),
             ledger::table(events, &pools),
         ];

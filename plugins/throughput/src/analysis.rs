@@ -51,7 +51,13 @@ impl Analysis {
         }
         run.emit(tables::summary(&self.results))?;
         run.emit(tables::iterations(&self.results))?;
-        let found = findings::findings(&self.left_out, &self.results, &self.declared, options);
+        let found = findings::findings(
+            &self.left_out,
+            &self.results,
+            &self.declared,
+            options,
+            self.producer,
+        );
         for finding in found {
             run.finding(finding)?;
         }

@@ -38,6 +38,7 @@ pub fn findings(
     results: &[Result],
     declared: &Counts,
     options: &Options,
+    producer: Producer,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
     for result in results {
@@ -45,7 +46,7 @@ pub fn findings(
         out.extend(outliers(result));
         out.extend(drifts(result, options));
     }
-    out.extend(not_declared(declared));
+    out.extend(not_declared(declared, producer));
     if left_out.cut > 0 {
         out.push(
             Finding::new(
@@ -221,7 +222,7 @@ fn drifts(result: &Result, options: &Options) -> Option<Finding> {
     Some(found.evidence(rows_of(result, "phase = 'steady'")))
 }
 
-fn not_declared(declared: &Counts) -> Vec<Finding> {
+fn not_declared(declared: &Counts, producer: Producer) -> Vec<Finding> {
     let mut out = Vec::new();
     let elsewhere: Vec<String> = [0, 1]
         .into_iter()
@@ -243,7 +244,7 @@ fn not_declared(declared: &Counts) -> Vec<Finding> {
             "not all tokens or samples are declared on iterations"
         };
         let finding = Finding::new("not_declared", Severity::Info, title)
-            .suggestion("in each iteration, outside of layers and bricks: Recorder::counter(\"tokens\", count, \"token\", Source::Declared), or \"samples\"")
+            .suggestion(producer.to_record_here("in each iteration, outside of layers and bricks: Recorder::counter(\"tokens\", count, \"token\", Source::Declared), or \"samples\""))
             .evidence("SELECT name, COUNT(*) AS readings FROM counters GROUP BY name ORDER BY name");
         out.push(if elsewhere.is_empty() {
             finding

@@ -67,7 +67,9 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             CLASS,
             "threads",
             "which work on several threads belongs together",
-            "record each piece as Recorder::task with its parent, and the wait for them as Recorder::wait",
+            facts.producer.to_record_here(
+                "record each piece as Recorder::task with its parent, and the wait for them as Recorder::wait",
+            ),
         );
         return;
     }

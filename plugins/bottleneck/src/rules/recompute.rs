@@ -75,7 +75,9 @@ impl Rule for Recomputation {
                     CLASS,
                     "run",
                     "checksums of results",
-                    "take Recorder::checksum of what a brick computes, inside the brick",
+                    facts.producer.to_record_here(
+                        "take Recorder::checksum of what a brick computes, inside the brick",
+                    ),
                 );
             }
             return;

@@ -92,7 +92,9 @@ impl Rule for RedundantTransfers {
                             count(trips.other),
                             bytes(size as f64)
                         ),
-                        "take Recorder::checksum of the buffer in the bricks around the copies",
+                        facts.producer.to_record_here(
+                            "take Recorder::checksum of the buffer in the bricks around the copies",
+                        ),
                     );
                 }
                 continue;
