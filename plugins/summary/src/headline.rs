@@ -31,7 +31,7 @@ impl<'a> Headline<'a> {
     ///
     /// `wall_ns`: of the run, or of the report's window; `steps`, `step_ns`: iterations and the median of their
     /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last (null: they are busy all along a window, so that it cannot be told), so the iterations
-    /// only describe the host; `steps_per_s`: inverse of `step_ns`, null in that case and for a single
+    /// only describe the host; `steps_per_s`: inverse of the median time from the start of one to that of the next, null in that case and for a single
     /// iteration; `accelerator`: what the devices are called (`GPU`, `NPU`), null without devices; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
     /// the mean device; `share_of`: `wall`, or `span` if that is not known; `threads`,
     /// `threads_busy_share`: of the host, the share null if its rows only say that threads ran or waited;

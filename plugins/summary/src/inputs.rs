@@ -73,7 +73,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 39] {
         ),
         may(
             "iterations",
-            "SELECT series, wall_ns, iteration, phase FROM throughput.iterations",
+            "SELECT series, wall_ns, iteration, phase, start_ns FROM throughput.iterations",
         ),
         may(
             "bottlenecks",

@@ -52,6 +52,8 @@ pub struct Steps {
     /// True if only iterations after warm-up count, false if all do.
     pub is_steady: bool,
     pub median_ns: f64,
+    /// Median from one start to the next, of the same iterations: more than `median_ns` where something lies between them.
+    pub period_ns: Option<f64>,
     pub total_ns: f64,
     pub ahead: Ahead,
     /// Declared work per second, and its kind: tokens or samples.
@@ -114,10 +116,14 @@ impl Steps {
         let own = rows.filter(|(series, _)| *series == name);
         let mut walls: Vec<f64> = own.filter_map(|(_, ns)| ns.map(|ns| ns as f64)).collect();
         let total_ns = walls.iter().sum();
+        let (steady, medians) = (series.u64("steady")?, series.f64("median_ns")?);
+        let is_steady = steady.get(row).is_some() && medians.get(row).is_some();
+        let period_ns = period_ns(iterations, name, is_steady)?;
         let steps = |count, is_steady, median_ns| Self {
             count,
             is_steady,
             median_ns,
+            period_ns,
             total_ns,
             ahead: Ahead::No,
             work,
@@ -126,8 +132,7 @@ impl Steps {
             least_ns: median_ns,
             steady: None,
         };
-        let steady_state = steady(iterations, name)?;
-        let (steady, medians) = (series.u64("steady")?, series.f64("median_ns")?);
+        let steady_state = steady_state(iterations, name)?;
         if let (Some(count), Some(median_ns)) = (steady.get(row), medians.get(row)) {
             return Ok(Some(Self {
                 steady: steady_state,
@@ -141,7 +146,7 @@ impl Steps {
     /// Iterations per second; `None` if there is only one, or if its end-to-end time is unknown.
     pub fn per_s(&self) -> Option<f64> {
         let tells = self.count > 1 && self.median_ns > 0.0 && self.ahead == Ahead::No;
-        tells.then(|| 1e9 / self.median_ns)
+        tells.then(|| 1e9 / self.period_ns.unwrap_or(0.0).max(self.median_ns))
     }
 
     /// Sets `ahead`, from the busy time of the mean device.
@@ -165,7 +170,24 @@ impl Steps {
     }
 }
 
-fn steady(iterations: &Table, of: Option<&str>) -> Result<Option<Steady>> {
+fn period_ns(iterations: &Table, of: Option<&str>, is_steady: bool) -> Result<Option<f64>> {
+    let Ok(starts) = iterations.i64("start_ns") else {
+        return Ok(None);
+    };
+    let (names, phases) = (iterations.text("series")?, iterations.text("phase")?);
+    let rows = names.iter().zip(phases.iter()).zip(starts.iter());
+    let own =
+        rows.filter(|((name, phase), _)| *name == of && (!is_steady || *phase == Some("steady")));
+    let mut starts: Vec<i64> = own.filter_map(|(_, start_ns)| start_ns).collect();
+    starts.sort_unstable();
+    let apart = starts.windows(2);
+    let mut apart: Vec<f64> = apart
+        .map(|two| two[1].saturating_sub(two[0]) as f64)
+        .collect();
+    Ok(median(&mut apart))
+}
+
+fn steady_state(iterations: &Table, of: Option<&str>) -> Result<Option<Steady>> {
     let (names, phases) = (iterations.text("series")?, iterations.text("phase")?);
     let rows = names.iter().zip(phases.iter());
     let rows = rows.zip(iterations.u64("iteration")?.iter());

@@ -125,46 +125,62 @@ fn machine(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
     )
 }
 
-const DEVICE: [(&str, &str); 9] = [
-    ("name", "name"),
-    ("chipName", "chip"),
-    ("uuid", "uuid"),
-    ("smCount", "multiprocessors"),
-    ("totalMemory", "memory_bytes"),
-    ("memoryBandwidth", "nominal_bandwidth_bytes_per_s"),
-    ("clockRate", "nominal_clock_hz"),
-    ("computeMajor", "compute_capability_major"),
-    ("computeMinor", "compute_capability_minor"),
+/// Columns, and the facts they hold.
+type DeviceColumns = &'static [(&'static str, &'static str)];
+
+const DEVICES: [(&str, DeviceColumns); 2] = [
+    (
+        "TARGET_INFO_GPU",
+        &[
+            ("name", "name"),
+            ("chipName", "chip"),
+            ("uuid", "uuid"),
+            ("smCount", "multiprocessors"),
+            ("totalMemory", "memory_bytes"),
+            ("memoryBandwidth", "nominal_bandwidth_bytes_per_s"),
+            ("clockRate", "nominal_clock_hz"),
+            ("computeMajor", "compute_capability_major"),
+            ("computeMinor", "compute_capability_minor"),
+        ],
+    ),
+    // Of older exports, whose other table has the name alone.
+    (
+        "TARGET_INFO_CUDA_GPU",
+        &[
+            ("name", "name"),
+            ("numMultiprocessors", "multiprocessors"),
+            ("globalMemorySize", "memory_bytes"),
+            ("computeCapabilityMajor", "compute_capability_major"),
+            ("computeCapabilityMinor", "compute_capability_minor"),
+        ],
+    ),
 ];
 
+/// Columns with a device's number: `deviceId` in older exports.
+const DEVICE_IDS: [&str; 2] = ["id", "deviceId"];
+
 fn devices(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
-    let columns: Vec<&str> = std::iter::once("id")
-        .chain(DEVICE.map(|(column, _)| column))
-        .collect();
-    each(
-        source,
-        "TARGET_INFO_GPU",
-        &columns,
-        context,
-        &mut |context, values| {
-            let [Value::Int(id), facts @ ..] = values else {
+    for (table, facts) in DEVICES {
+        let columns = facts.iter().map(|(column, _)| *column);
+        let columns: Vec<&str> = DEVICE_IDS.into_iter().chain(columns).collect();
+        each(source, table, &columns, context, &mut |context, values| {
+            let ([Value::Int(id), _, values @ ..] | [_, Value::Int(id), values @ ..]) = values
+            else {
                 return Ok(());
             };
-            for ((_, name), value) in DEVICE.iter().zip(facts) {
+            for ((_, name), value) in facts.iter().zip(values) {
                 let value = match value {
                     Value::Int(value) => value.to_string(),
                     Value::Text(text) => text.clone().into_owned(),
                     _ => continue,
                 };
-                context
-                    .into
-                    .run()
-                    .values
-                    .insert(format!("gpu:{id}.{name}"), value);
+                let known = &mut context.into.run().values;
+                known.entry(format!("gpu:{id}.{name}")).or_insert(value);
             }
             Ok(())
-        },
-    )
+        })?;
+    }
+    Ok(())
 }
 
 /// Streams, and which of them synchronize with a device's default stream; no other table says that.

@@ -7,12 +7,14 @@
 //! of cause `host` count, too. (Three eager trainings of 39 kernels a step on an H200: 84, 77 and 78 % is what the path
 //! spends on the host; a graph saved 84, 77 and 78 %.)
 
+use std::collections::BTreeMap;
+
 use super::draft::Draft;
 use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::serialised::is_serialised;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle, Without};
+use crate::facts::{Cause, Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{count, percent, time};
@@ -20,6 +22,26 @@ use trueno_analysis::intervals::SaturatingSum;
 
 /// The device waits for the host to launch the next short kernel.
 pub const CLASS: Class = Class::new("launch_bound", 3);
+
+/// Number of calls that a capture forbids: they allocate or free memory, or wait (CUDA C++ Programming Guide, CUDA
+/// graphs, "prohibited and unhandled operations").
+fn not_captured(facts: &Facts) -> u64 {
+    let is_forbidden = |name: &str| {
+        let name = name.split("_v").next().unwrap_or(name);
+        let starts = ["cuda", "cu", "hip"]
+            .iter()
+            .find_map(|start| name.strip_prefix(start));
+        starts.is_some_and(|rest| {
+            let memory = ["Malloc", "MemAlloc", "Free", "MemFree"].contains(&rest);
+            memory || rest.ends_with("Synchronize")
+        })
+    };
+    let calls = facts.bricks.calls.iter();
+    let forbidden = calls.filter(|(name, ..)| is_forbidden(name));
+    forbidden
+        .map(|(_, count, ..)| *count)
+        .fold(0, u64::saturating_add)
+}
 
 thresholds! {
     pub struct LaunchBound {
@@ -57,7 +79,14 @@ impl Rule for LaunchBound {
             }
             let during = times(&launches);
             let work = facts.device.of(Some(*device));
-            let kernels = work.filter(|work| work.is_kernel());
+            // Nodes of one graph have one launch.
+            let mut launches_of: BTreeMap<(i64, i64), u64> = BTreeMap::new();
+            for launch in work.clone().filter_map(|work| work.launch) {
+                *launches_of.entry(launch).or_default() += 1;
+            }
+            let is_launched =
+                |work: &&Work| work.launch.is_none_or(|launch| launches_of[&launch] == 1);
+            let kernels = work.filter(|work| work.is_kernel()).filter(is_launched);
             let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
             let kernels = durs.len() as u64;
             let mean = durs.into_iter().saturating_sum() / (kernels.max(1) as i64);
@@ -77,7 +106,12 @@ impl Rule for LaunchBound {
                 count(kernels),
                 time(mean)
             ),
-            fix: "capturing the launches in a graph".into(),
+            fix: if not_captured(facts) >= n {
+                "keeping allocations and waits out of the loop and capturing it in a graph"
+            } else {
+                "capturing the launches in a graph"
+            }
+            .into(),
             evidence: gaps_sql(launches),
             assumption: if is_of_launches && prepared_ns > 0 {
                 format!(

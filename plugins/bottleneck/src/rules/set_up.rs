@@ -131,6 +131,10 @@ impl Rule for SetUp {
         let first_work = facts.device.work.iter().map(launched_ns).min();
         // An iteration comes again: what lies in it is no set-up.
         let step_ns = facts.bricks.first_step_ns.unwrap_or(i64::MAX);
+        let first = match first_work {
+            Some(launched_ns) if step_ns < launched_ns => "the first iteration begins",
+            _ => "the host launches the first device work",
+        };
         let first_work = first_work.map(|first| first.min(step_ns).max(facts.window.from_ns));
         let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
         let work_ns = first_work.map_or(0, |first| {
@@ -174,7 +178,7 @@ impl Rule for SetUp {
         place: "host".into(),
         confidence: match kind {
             Kind::OneTimeCalls => (Confidence::High, "on the critical path, once or before the first iteration".into()),
-            Kind::BeforeDevices => (Confidence::Medium, "assumes that all work before the first device work is setup".into()),
+            Kind::BeforeDevices => (Confidence::Medium, "assumes that all work before that is setup".into()),
             Kind::Captures => (Confidence::High, "the calls that begin and end captures are recorded".into()),
         },
         lead: match (kind, names.first()) {
@@ -185,7 +189,7 @@ impl Rule for SetUp {
             ),
             (Kind::OneTimeCalls, Some(first)) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
             _ => format!(
-                "the first device work starts after {} of the wall, with {} of host work before it",
+                "{first} after {} of the wall, with {} of host work before it",
                 percent(facts.share(until_ns)),
                 time(all_ns)
             ),
@@ -211,7 +215,7 @@ impl Rule for SetUp {
         considered: {
             let until = first_work.map(|_| {
                 let (until, work) = (time(until_ns), time(before_ns));
-                format!("{until} until the first device work, {work} of it host work on the path; ")
+                format!("{first} after {until}, {work} of it host work on the path; ")
             });
             let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("{}single calls: {single}", until.unwrap_or_default())

@@ -137,6 +137,27 @@ fn threads(work: &Work) -> Option<i64> {
 /// Shares are shown in whole percent.
 const WHOLE_PERCENT: f64 = 0.01;
 
+/// A kernel takes some microseconds whatever it does: one that takes much longer is long because of its work.
+const LONG_NS: i64 = 100_000;
+
+/// Share of the threads that the device holds at once; `None` if it is not known.
+fn held_share(facts: &Facts, work: &Work) -> Option<f64> {
+    let held = facts.device.multiprocessors?.saturating_mul(HELD_THREADS);
+    Some(threads(work)? as f64 / held as f64)
+}
+
+/// What a kernel can be shortened by: a long one on under 1 % of the device by all of the device, any other one by
+/// half.
+fn reducible_ns(facts: &Facts, work: &Work) -> i64 {
+    let dur_ns = work.dur_ns();
+    match held_share(facts, work) {
+        Some(share) if share < WHOLE_PERCENT && dur_ns >= LONG_NS => {
+            (dur_ns as f64 * (1.0 - share)) as i64
+        }
+        _ => dur_ns / 2,
+    }
+}
+
 /// For example `, most in gemm with 1 block of 1 thread, under 1 % of what gpu0 holds`: the name with the most
 /// time in small grids, with its largest grid.
 fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
@@ -154,8 +175,7 @@ fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
     };
     let number = |n: Option<i64>| u64::try_from(n.unwrap_or(0)).unwrap_or(0);
     let (blocks, of) = (number(work.blocks), number(work.threads));
-    let held = facts.device.multiprocessors.map(|count| {
-        let share = threads(work).unwrap_or(0) as f64 / count.saturating_mul(HELD_THREADS) as f64;
+    let held = held_share(facts, work).map(|share| {
         let (word, share) = if share < WHOLE_PERCENT {
             ("under", WHOLE_PERCENT)
         } else {
@@ -217,13 +237,17 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         work.blocks.is_some_and(few_blocks)
     });
     let is_of_few_blocks = few.count() == small.len();
+    let reducible = small.iter().map(|work| reducible_ns(facts, work));
+    let reducible_ns = reducible.saturating_sum();
+    let fills = reducible_ns > small_ns / 2;
     let small: IntervalSet<i64> = small
         .into_iter()
         .map(|work| (work.start_ns, work.end_ns))
         .collect();
     let on_path = on_path.saturating_add(facts.waited_ns(&small, Some(device)));
     // Those of several streams at once hold the device once.
-    let gain_ns = small.total_ns().min(on_path) / 2;
+    let share_saved = reducible_ns as f64 / small_ns.max(1) as f64;
+    let gain_ns = (small.total_ns().min(on_path) as f64 * share_saved) as i64;
     Draft {
         class: CLASS,
         code: "small_grids",
@@ -240,7 +264,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
                 format!("{} blocks or {HELD_THREADS} threads", options.small_batches.few_blocks)
             }
         ),
-        fix: "twice the work per launch".into(),
+        fix: if fills { "dividing the work over the device" } else { "twice the work per launch" }.into(),
         evidence: format!(
             "SELECT name, grid_x * grid_y * grid_z AS blocks, block_x * block_y * block_z AS threads, COUNT(*) AS kernels, \
              SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} AND (grid_x * grid_y * grid_z < {} \
@@ -248,7 +272,11 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
              GROUP BY name, blocks, threads ORDER BY dur_ns DESC",
             options.small_batches.few_blocks
         ),
-        assumption: "a grid of twice the size takes no longer while most of the device is idle; whether the work can be divided is not recorded".into(),
+        assumption: if fills {
+            "work of a long kernel on under 1 % of the device can be divided over all of it; other grids of twice the size take no longer; whether the work can be divided is not recorded"
+        } else {
+            "a grid of twice the size takes no longer while most of the device is idle; whether the work can be divided is not recorded"
+        }.into(),
         considered: format!("{} of {} kernels; those of collectives are not counted", count(n), count(known)),
         suggestion: "divide the work over more blocks and threads, one for each element; a larger batch, several problems in one launch, or several streams at once".into(),
     }

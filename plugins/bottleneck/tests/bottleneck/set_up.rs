@@ -36,7 +36,7 @@ fn time_of_which_nothing_is_on_record_is_not_saved() {
     assert_eq!(gains(&output)[at], Some(3_500 * US));
     assert_eq!(
         texts(&output, "bottlenecks", "sentence")[at],
-        "the first device work starts after 50 % of the wall, with 3.50 ms of host work before it; a warm start saves up to 3.50 ms (35 %)"
+        "the host launches the first device work after 50 % of the wall, with 3.50 ms of host work before it; a warm start saves up to 3.50 ms (35 %)"
     );
 }
 

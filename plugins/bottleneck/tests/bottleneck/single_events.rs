@@ -103,6 +103,40 @@ fn one_kernel_of_one_block_is_found_if_it_is_much_of_the_run() {
     assert_eq!(code(100, 1).0, [""; 0]);
 }
 
+/// Of the whole device: a long kernel of few threads can be divided over it, a short one takes its time anyway.
+#[test]
+fn a_long_kernel_on_under_1_percent_of_the_device_gains_what_dividing_it_would() {
+    let gain_share = |kernels: i64, dur_us: i64| {
+        let (all_us, wall_us) = (kernels * dur_us, kernels * dur_us * 10 / 9);
+        let on_path = Table::build("path_names")
+            .text("name", ["gemm"])
+            .text("kind", ["work"])
+            .text("category", ["GEMM"])
+            .i64("dur_ns", [all_us * US]);
+        let sizes = Table::build("device_sizes")
+            .text("name", ["a device"])
+            .i64("multiprocessors", [108_i64]);
+        let rows: Vec<Work> = (0..kernels)
+            .map(|n| Work::at("gemm", n * dur_us, dur_us))
+            .collect();
+        let inputs = [
+            facts(wall_us),
+            kernels_of_blocks(&rows, 1),
+            path(&[("work", wall_us)]),
+            on_path,
+            sizes,
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        let at = codes.iter().position(|code| code == "small_grids").unwrap();
+        gains(&output)[at].unwrap() as f64 / (all_us * US) as f64
+    };
+    // 256 threads of 108 × 1,024.
+    let held = 256.0 / (108.0 * 1024.0);
+    assert!((gain_share(1, 900_000) - (1.0 - held)).abs() < 1e-6);
+    assert!((gain_share(100, 90) - 0.5).abs() < 1e-6);
+}
+
 /// Kernels of four names, each launched twice; each first launch call takes `first_us`.
 fn warming_up(first_us: i64) -> Output {
     let mut now_us = 0;
