@@ -94,14 +94,17 @@ fn training_on_a_gpu() {
 
 #[test]
 fn a_trace_of_another_tool_gets_no_advice_for_our_recorder() {
-    let dir = Dir::new();
-    let page = dir.join("it.html");
     for work in [Work::Inference, Work::Training] {
+        let dir = Dir::new();
         let trace = kineto::write(dir.path(), work, 0, 1);
-        let flags = ["--format", "json", "--overwrite", "--html"];
+        let page = dir.join("it.html");
         let html = page.to_str().expect("a path in UTF-8");
-        let json = dir.report(&trace, &[&flags[..], &[html]].concat()).exits(0);
-        for report in [json.stdout, std::fs::read_to_string(&page).unwrap()] {
+        let json = dir.report(&trace, &["--format", "json", "--html", html]);
+        let reports = [
+            json.exits(0).stdout,
+            std::fs::read_to_string(&page).unwrap(),
+        ];
+        for report in reports {
             let at = report.find("Recorder::").or(report.find("Builder::"));
             let around = at.map(|at| report[at..].chars().take(100).collect::<String>());
             assert_eq!(around, None);

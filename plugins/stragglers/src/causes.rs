@@ -132,7 +132,6 @@ fn is_of_host(job: &Job, row: &Row, hosts: &[&Row]) -> bool {
 
 fn pattern(slow: &Slow, steps: usize) -> (&'static str, String) {
     match slow.pattern {
-        _ if steps == 1 => ("transient", " in the only step".to_owned()),
         Pattern::Persistent => ("persistent", String::new()),
         Pattern::Periodic(apart) => ("periodic", format!(", every {apart} steps")),
         Pattern::Transient => (
@@ -194,13 +193,12 @@ fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
                     ),
                     "compare its device with another: clock frequency, temperature, other programs on it",
                 ),
-                // One late start in one step is an accident, and no property of a rank.
-                (None, Some(held)) if steps > 1 => (
+                (None, Some(held)) => (
                     held,
                     format!("rank {number} starts its operations later than {peers}"),
                     "see what its threads do then: garbage collection, input, other programs",
                 ),
-                (None, _) => return None,
+                (None, None) => return None,
             };
             let (pattern, when) = pattern(slow, steps);
             let mut out = made(

@@ -202,12 +202,24 @@ impl Effects {
 
     fn compare_delays(&mut self, job: &Job, graph: &Graph) {
         let mut sums = vec![vec![0.0; job.ranks.len()]; job.steps.len()];
+        let mut longest = vec![0.0_f64; job.ranks.len()];
         for (at, of) in job.operations.iter().enumerate() {
             // What a rank did before its recording began is not known.
             if !graph.begins_recording(at) && !graph.is_alone(job, at) {
-                sums[of.step][of.rank] += graph.recorded.delay[at];
+                let delay_ns = graph.recorded.delay[at];
+                sums[of.step][of.rank] += delay_ns;
+                longest[of.rank] = longest[of.rank].max(delay_ns);
             }
         }
+        // One late start in the only step is an accident, and no property of a rank.
+        let is_accident: Vec<bool> = match &sums[..] {
+            [only] => only
+                .iter()
+                .zip(&longest)
+                .map(|(all, one)| one * 2.0 >= *all)
+                .collect(),
+            _ => vec![false; job.ranks.len()],
+        };
         let stages = job.recorded_stages();
         for (step, sums) in sums.iter().enumerate() {
             for stage in stages.iter().copied() {
@@ -233,12 +245,12 @@ impl Effects {
                 }
             }
         }
-        for of in &mut self.ranks {
+        for (of, is_accident) in self.ranks.iter_mut().zip(is_accident) {
             let shares = of.late_ns.iter().zip(&graph.recorded_step_ns);
             let shares: Vec<Option<f64>> = shares
                 .map(|(late_ns, step_ns)| late_ns.filter(|_| *step_ns > 0.0).map(|ns| ns / step_ns))
                 .collect();
-            of.held = slow(&shares, MIN_EXCESS, MIN_EXCESS);
+            of.held = slow(&shares, MIN_EXCESS, MIN_EXCESS).filter(|_| !is_accident);
         }
     }
 }
