@@ -150,7 +150,9 @@ fn held_share(facts: &Facts, work: &Work) -> Option<f64> {
 /// half.
 fn reducible_ns(facts: &Facts, work: &Work) -> i64 {
     let dur_ns = work.dur_ns();
-    match held_share(facts, work) {
+    // Of a device of unknown size, at most the share of one multiprocessor.
+    let of_one = threads(work).map(|threads| threads as f64 / HELD_THREADS as f64);
+    match held_share(facts, work).or(of_one) {
         Some(share) if share < WHOLE_PERCENT && dur_ns >= LONG_NS => {
             (dur_ns as f64 * (1.0 - share)) as i64
         }
