@@ -285,6 +285,49 @@ fn of_launches_without_a_kernel_nothing_blames_the_host() {
     assert!(gains.is_empty(), "{gains:?}");
 }
 
+#[test]
+fn collectives_of_gpus_without_a_gpu_are_an_incomplete_recording() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    for at in 0..100 {
+        let from = 100.0 * f64::from(at);
+        trace.operator("aten::mm", (from, 80.0));
+        trace.operator("nccl:all_reduce", (from + 80.0, 10.0));
+    }
+    let headline = headline(&dir, &trace);
+    let words = "100 collectives for a device were recorded, but no device work";
+    says(&headline, "not recorded", words);
+}
+
+#[test]
+fn a_profiler_s_wait_for_a_buffer_is_its_own_time() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    trace.operator("aten::mm", (0.0, 10_000.0));
+    trace.events.push(json!({
+        "ph": "X", "cat": "overhead", "name": "Activity Buffer Request", "pid": -1, "tid": 0, "ts": 1_000, "dur": 8_900
+    }));
+    trace.call("cudaLaunchKernel", (9_950.0, 10.0));
+    trace.kernel("gemm", (9_970.0, 10.0));
+    let first_line = headline(&dir, &trace);
+    let sentence = first_line["sentence"].as_str().unwrap();
+    assert!(!sentence.contains("warm start"), "{sentence}");
+    let sql =
+        "SELECT category, self_ns FROM category.by_brick WHERE name = 'Activity Buffer Request'";
+    let rows = query(&dir, "trace.json", sql);
+    assert_eq!(
+        rows,
+        [json!({"category": "profiler", "self_ns": 8_900_000})]
+    );
+
+    // With a second thread it is not known which one waited.
+    trace.events.push(json!({
+        "ph": "X", "cat": "cpu_op", "name": "aten::relu", "pid": 1, "tid": 2, "ts": 0, "dur": 10_000
+    }));
+    trace.write(&dir, "threads.json");
+    assert!(query(&dir, "threads.json", sql).is_empty());
+}
+
 /// Rows of threads: name, thread, start and duration in microseconds.
 fn threads(rows: &[(&str, u32, f64, f64)]) -> Value {
     let event = |(name, tid, ts, dur): &(&str, u32, f64, f64)| json!({"ph": "X", "cat": "c", "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur});
@@ -706,10 +749,11 @@ fn back_to_back(count: u32, us: f64, mut kernel: impl FnMut(&mut Trace, u32, (f6
 #[test]
 fn a_grid_that_leaves_the_device_empty_comes_first() {
     let dir = Dir::new();
-    for (grid, block, words) in [
-        (1, 1, "1 block of 1 thread"),
-        (100, 1, "100 blocks of 1 thread"),
-        (1, 512, "1 block of 512 threads"),
+    // One thread is under 1 % of any device, so nearly all its time can go.
+    for (grid, block, words, gains) in [
+        (1, 1, "1 block of 1 thread", 0.99..=1.0),
+        (100, 1, "100 blocks of 1 thread", 0.0..=0.5),
+        (1, 512, "1 block of 512 threads", 0.0..=0.5),
     ] {
         let trace = back_to_back(1, 9e6, |trace, _, times| {
             trace.kernel_of("solve", (grid, block), times);
@@ -717,7 +761,8 @@ fn a_grid_that_leaves_the_device_empty_comes_first() {
         let headline = headline(&dir, &trace);
         says(&headline, "small_batches", "grids too small for the GPU");
         says(&headline, "small_batches", words);
-        assert!(headline["gain_share"].as_f64().unwrap() <= 0.5);
+        let gain = headline["gain_share"].as_f64().unwrap();
+        assert!(gains.contains(&gain), "{words}: {gain}");
     }
     let full = back_to_back(1, 9e6, |trace, _, times| {
         trace.kernel_of("solve", (864, 256), times);

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use crate::Error;
 use crate::chrome::feed::{Feed, Kind, NO_BYTES, NO_NAME_OR_TIMES};
 use crate::chrome::feed::{PART_OF_COLLECTIVE, Slice, WAIT_OF_LOWER_LAYER};
+use crate::collective_tasks::{CollectiveTasks, WAIT_NS};
 use crate::cuda::cupti_enums::Direction;
 use crate::importer::{Head, Import, Importer};
 use crate::sqlite_rows::{Rows, Texts, quoted};
@@ -127,6 +128,7 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
     let operations = rows.texts("ENUM_MEMCPY_OPERATION", ["id", "name"])?;
     let mut devices = BTreeSet::new();
     let mut streams: HashMap<i64, u32> = HashMap::new();
+    let mut tasks = CollectiveTasks::default();
     rows.each(&sql, |row| {
         let (device, stream) = (row.small(2), row.small(3));
         devices.extend(device);
@@ -138,6 +140,10 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
         }
         let is_part = row.number(10).is_some();
         if !collectives.is_empty() && (is_part || of_collective.is_some()) {
+            let kind = names.of(row.number(11)).or(names.of(row.number(6)));
+            if let (Some(device), Some(kind), Some(times_ns)) = (device, kind, row.times(0)) {
+                tasks.add(device, kind, times_ns);
+            }
             feed.notes().repeat(PART_OF_COLLECTIVE);
             return Ok(());
         }
@@ -161,11 +167,19 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
     })?;
     // Older files name no device with a collective, and have tasks of one.
     let only = devices.first().filter(|_| devices.len() == 1).copied();
+    let waits = tasks.waits();
     for (connection, ops) in collectives {
         for op in ops {
+            let device = op.device.or(only);
+            let of_device = device.and_then(|device| waits.get(&device));
+            let (start_ns, end_ns) = op.times_ns;
+            let wait_ns = of_device.map_or(0, |waits| waits.within_ns(start_ns, end_ns));
+            let text = wait_ns.to_string();
+            let wait = [(WAIT_NS, text.as_str())];
             feed.slice(&Slice {
                 correlation: Some(connection.cast_unsigned()),
-                device: op.device.or(only),
+                device,
+                attributes: if wait_ns > 0 { &wait } else { &[] },
                 stream: streams.get(&connection).copied(),
                 ..Slice::new(Kind::Kernel, &op.name, op.times_ns)
             })?;

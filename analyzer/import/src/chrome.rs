@@ -254,7 +254,7 @@ fn import_foreign(
         bytes_before += bytes;
     }
     collector.facts.base_ns = base_ns;
-    collector.end();
+    collector.end()?;
     collector.believable.turn_off(options);
     collector.check_times()?;
     if collector.rank.is_none() && collector.ranks.len() > 1 {

@@ -9,6 +9,7 @@ pub mod axonml;
 pub mod brick_profiler;
 pub mod cgp;
 pub mod chrome;
+mod collective_tasks;
 pub mod cuda;
 pub mod device_csv;
 mod doubtful;

@@ -731,6 +731,13 @@ pub const COMMUNICATION: [&str; 44] = [
     "rdmasend",
 ];
 
+/// True for the name of PyTorch's range around a collective that runs on a device, such as `nccl:all_reduce`.
+pub fn is_collective_of_devices(name: &str) -> bool {
+    const LIBRARIES: [&str; 5] = ["nccl", "rccl", "hccl", "xccl", "oneccl"];
+    let library = name.split_once(':').map(|(library, _)| library);
+    library.is_some_and(|library| LIBRARIES.contains(&library))
+}
+
 /// What an accelerator is called, by its model, or where that is not recorded by the names of its kernels.
 pub fn accelerator<'a>(
     model: Option<&str>,

@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 42] = [
+pub const INPUTS: [Input; 43] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -98,6 +98,12 @@ pub const INPUTS: [Input; 42] = [
         "SELECT a.instance AS instance, a.rank AS rank, a.id AS id, a.arrive_ns AS arrive_ns, a.dur_ns AS dur_ns, \
          a.waited_ns AS waited_ns, i.last_rank AS last_rank, i.inferred AS inferred FROM collectives.arrivals AS a \
          JOIN collectives.instances AS i ON a.instance = i.instance ORDER BY instance, rank",
+    ),
+    // Of collectives whose tasks were recorded.
+    may(
+        "collective_waits",
+        "SELECT span AS id, integer AS wait_ns FROM attributes WHERE name = 'collective_wait_ns' \
+         AND integer > 0 AND span IN (SELECT id FROM kernels) ORDER BY id",
     ),
     may(
         "late_causes",

@@ -223,19 +223,21 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
             _ => format!("computation: {}", computed(&rows)),
         };
         limit("computation", most, text)
-    } else if communication == most && computation.max(copy) == 0.0 && facts.host.threads == 0 {
-        let text = format!(
-            "communication: {} of {}; only communication was recorded, not the work between",
-            percent(most),
-            whole(of, facts)
-        );
-        limit("communication", most, text)
     } else if communication == most {
-        let text = format!(
-            "exposed communication: {} of {}",
-            percent(most),
-            whole(of, facts)
-        );
+        let mut found = facts.bottlenecks.iter();
+        let waits = if found.any(|one| one.code == "collective_waits") {
+            ", most of it waiting while no data moves"
+        } else {
+            ""
+        };
+        let (share, whole) = (percent(most), whole(of, facts));
+        let text = if computation.max(copy) == 0.0 && facts.host.threads == 0 {
+            format!(
+                "communication: {share} of {whole}{waits}; only communication was recorded, not the work between"
+            )
+        } else {
+            format!("exposed communication: {share} of {whole}{waits}")
+        };
         limit("communication", most, text)
     } else if copy == most {
         let text = format!("copies: {} of {}", percent(most), whole(of, facts));

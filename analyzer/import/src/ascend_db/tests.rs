@@ -69,6 +69,26 @@ fn a_collective_is_one_row_and_its_tasks_are_repeated() {
 }
 
 #[test]
+fn a_collective_states_how_long_its_tasks_only_wait() {
+    let run = read(
+        &[
+            COLLECTIVES,
+            "INSERT INTO TASK VALUES (2000, 2300, 1, 46, 8, 7, 11, 0, 4, 5, 0), (2250, 2400, 1, 46, 9, 7, 5, 0, 4, 6, 0);
+             INSERT INTO COMMUNICATION_TASK_INFO VALUES (10, 8, 11, 2), (10, 9, 5, 2);
+             INSERT INTO COMMUNICATION_OP VALUES (10, 2000, 2400, 46, 2);",
+        ]
+        .concat(),
+    );
+    let kernels = run.rows("kernels", "id dur_ns");
+    let kernel = kernels.iter().find_map(|row| row.strip_suffix(" 400"));
+    // The first collective has a computing task beside its wait.
+    assert_eq!(
+        run.rows("attributes", "span name integer"),
+        [format!("{} collective_wait_ns 250", kernel.unwrap())]
+    );
+}
+
+#[test]
 fn operators_functions_and_steps_of_pytorch_are_read() {
     // Times are texts there.
     let run = read(

@@ -20,6 +20,7 @@ use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
 use self::believable::{Believable, Doubts};
+use self::slices::{OperatorLane, Overhead};
 use super::category::Categories;
 use super::collectives::Collective;
 use super::decimal::{MAX_NS, float, nanoseconds};
@@ -37,6 +38,7 @@ use super::record::{
 };
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
+use crate::collective_tasks::CollectiveTasks;
 use crate::doubtful::Memory;
 use crate::signatures::Signatures;
 use crate::sorter::Sorter;
@@ -114,6 +116,11 @@ pub(super) struct Collector<'a> {
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
+    overheads: Vec<Overhead>,
+    operator_lane: Option<OperatorLane>,
+    collective_tasks: CollectiveTasks,
+    /// Collectives with tasks: event, device, times.
+    collectives_of_tasks: Vec<(u64, u32, (i64, i64))>,
     /// Number of events at times that a run cannot hold, and the first of these times.
     beyond_range: Option<(u64, Vec<u8>)>,
     order: u64,
@@ -173,6 +180,10 @@ impl<'a> Collector<'a> {
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
+            overheads: Vec::new(),
+            operator_lane: None,
+            collective_tasks: CollectiveTasks::default(),
+            collectives_of_tasks: Vec::new(),
             beyond_range: None,
             order: 0,
             path: path.to_owned(),
@@ -227,13 +238,15 @@ impl<'a> Collector<'a> {
         ))
     }
 
-    pub fn end(&mut self) {
+    pub fn end(&mut self) -> Result<(), Error> {
         for _ in 0..self.slices.open() {
             self.notes.leave_out("B without its E: it has no end");
         }
         for _ in 0..self.asynchronous.open() {
             self.notes.leave_out("asynchronous begin without its end");
         }
+        self.state_waits()?;
+        self.place_overheads()
     }
 
     fn name(&mut self, text: &[u8]) -> u32 {

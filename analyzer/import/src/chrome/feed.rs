@@ -299,7 +299,7 @@ impl<'a> Feed<'a> {
 
     /// The same with a hash that is not that of the file.
     pub fn finish_as(mut self, hash: u64) -> Result<Option<i64>, Error> {
-        self.collector.end();
+        self.collector.end()?;
         self.collector.check_times()?;
         super::write(self.collector, hash)
     }

@@ -24,8 +24,8 @@ pub(super) enum Role {
     Repeated(Place),
     /// Idle time of a device, or sums over other lanes.
     NoWork,
-    /// Tasks of collectives that another lane has whole.
-    PartOfCollective,
+    /// Tasks of a device's collectives that another lane has whole.
+    PartOfCollective(u32),
 }
 
 /// The device and the stream of a lane, for rows that state none.
@@ -37,6 +37,8 @@ pub(super) struct Place {
     pub may_nest: bool,
     /// Rows within others are parts of them: only the outermost are work.
     pub is_inclusive: bool,
+    /// Collectives whose tasks other lanes have.
+    pub is_of_collectives: bool,
     pub is_stated: bool,
 }
 
@@ -497,6 +499,7 @@ impl Evidence {
             stream: stream.unwrap_or(NO_STREAM),
             may_nest: self.may_nest,
             is_inclusive: false,
+            is_of_collectives: false,
             is_stated,
         };
         let in_device = |device: u32, is_stated: bool| match vendors::device_lane(name) {
@@ -515,22 +518,23 @@ impl Evidence {
             ProcessKind::Executor => return Verdict::Role(Role::Host),
             ProcessKind::Collectives(device) => {
                 let is_part = process.has_whole_collectives && !is_of_whole_collectives(name);
+                let stream = NO_STREAM;
                 return Verdict::Role(if is_part {
-                    Role::PartOfCollective
+                    Role::PartOfCollective(device)
                 } else {
-                    let stream = NO_STREAM;
                     Role::Work(Place {
                         stream,
+                        is_of_collectives: true,
                         ..place(device, true)
                     })
                 });
             }
-            ProcessKind::Device(_)
+            ProcessKind::Device(device)
                 if process.has_whole_collectives
                     && self.collectives > 0
                     && self.collectives + self.any == self.slices =>
             {
-                return Verdict::Role(Role::PartOfCollective);
+                return Verdict::Role(Role::PartOfCollective(device));
             }
             ProcessKind::Repeated(device) => {
                 return Verdict::Role(Role::Repeated(place(device, true)));

@@ -95,6 +95,8 @@ pub struct Device {
     model: Option<String>,
     /// Multiprocessors of the smallest device; `None`: not recorded.
     pub multiprocessors: Option<i64>,
+    /// By kernel, how long the tasks of a collective waited while none moved data.
+    pub collective_waits: BTreeMap<u64, i64>,
 }
 
 struct Numbers<'a> {
@@ -125,6 +127,10 @@ impl Device {
         out.rows(&transfers, "direction", window, &mut numbers)?;
         out.work
             .sort_by_key(|work| (work.start_ns, work.end_ns, work.id));
+        let waits = run.table("collective_waits")?;
+        let (id, wait) = (waits.u64("id")?, waits.i64("wait_ns")?);
+        let of_row = |row: usize| Some((id.get(row)?, wait.get(row)?));
+        out.collective_waits = (0..waits.rows()).filter_map(of_row).collect();
         let waits = run.table("waits")?;
         let (id, kind, thread) = (waits.u64("id")?, waits.text("kind")?, waits.i64("thread")?);
         let (start, dur) = (waits.i64("start_ns")?, waits.i64("dur_ns")?);

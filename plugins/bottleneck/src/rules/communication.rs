@@ -6,7 +6,8 @@
 //! late, since it is known then what ranks wait for. Gain: no more than the computing beside which nothing is communicated
 //! could hide, than the path has of communication, and than the run would save without any communication.
 //!
-//! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
+//! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending,
+//! unless its tasks were recorded, as Ascend does. Then the time in which they wait and none moves data is no communication.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,6 +57,7 @@ impl Rule for ExposedCommunication {
             let all = facts.device.busy(device, communicates);
             let others = facts.device.busy(device, |work| !communicates(work));
             let late = waits_for_late_ranks(facts, device);
+            tell_of_waits(facts, options, device, communicates, verdicts);
             let exposed = all.difference(&others);
             let late_ns = exposed.common_ns(&late);
             let mut exposed = exposed.difference(&late);
@@ -222,20 +224,92 @@ fn tell_of_one_call(
     .without_gain(facts, Evidence::new(1, ns), severity, verdicts);
 }
 
-/// Times in which the device's rank waited for another rank in a collective.
-fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> {
-    let waits: BTreeMap<u64, i64> = facts
-        .ranks
-        .arrivals
-        .iter()
+/// Waits in collectives that recorded ranks explain, by kernel.
+fn explained_waits(facts: &Facts) -> BTreeMap<u64, i64> {
+    let arrivals = facts.ranks.arrivals.iter();
+    arrivals
         .filter_map(|of| Some((of.id, of.waited_ns?)))
-        .collect();
+        .collect()
+}
+
+/// Times in which the device's rank waited in a collective for another rank.
+fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> {
+    let explained = explained_waits(facts);
     let own = facts.device.of(device);
     let waited = own.filter_map(|work| {
-        let until_ns = work.start_ns.saturating_add(*waits.get(&work.id)?);
+        let measured = facts.device.collective_waits.get(&work.id);
+        let wait_ns = *measured.max(explained.get(&work.id))?;
+        let until_ns = work.start_ns.saturating_add(wait_ns);
         Some((work.start_ns, until_ns.min(work.end_ns)))
     });
     waited.collect()
+}
+
+/// Waits in collectives that no recorded rank explains, if communication is mostly that.
+fn tell_of_waits(
+    facts: &Facts,
+    options: &Options,
+    device: Option<i64>,
+    communicates: impl Fn(&Work) -> bool,
+    verdicts: &mut Verdicts,
+) {
+    let explained = explained_waits(facts);
+    let of_device = facts.device.of(device).filter(|work| communicates(work));
+    let (mut all_ns, mut waits) = (0_i64, Vec::<(i64, &Work)>::new());
+    for work in of_device {
+        all_ns = all_ns.saturating_add(work.dur_ns());
+        let explained_ns = explained.get(&work.id).copied().unwrap_or(0);
+        let measured_ns = facts.device.collective_waits.get(&work.id).copied();
+        let wait_ns = measured_ns.unwrap_or(0).min(work.dur_ns());
+        let wait_ns = wait_ns.saturating_sub(explained_ns);
+        if wait_ns > 0 {
+            waits.push((wait_ns, work));
+        }
+    }
+    let waited_ns = waits.iter().map(|row| row.0).saturating_sum();
+    let share = facts.share(waited_ns);
+    let longest = waits.iter().max_by_key(|row| row.0);
+    let Some((longest_ns, longest)) = longest else {
+        return;
+    };
+    let is_most = waited_ns.saturating_mul(2) >= all_ns;
+    if share < options.communication.exposed_share || !is_most {
+        return;
+    }
+    let name = name_of(device);
+    Draft {
+        class: CLASS,
+        code: "collective_waits",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: (
+            Confidence::High,
+            "the tasks of collectives are recorded: waiting, and moving data".into(),
+        ),
+        lead: format!(
+            "{name} waits {} in collectives while no data moves ({} of the wall, {} of its communication), {} of it in {}",
+            time(waited_ns),
+            percent(share),
+            percent(trueno_analysis::share(waited_ns, all_ns).unwrap_or(1.0)),
+            time(*longest_ns),
+            short(facts.device.name(longest))
+        ),
+        fix: "find the rank that comes late".into(),
+        evidence: "SELECT k.id AS id, k.name AS name, k.device AS device, k.start_ns AS start_ns, k.dur_ns AS dur_ns, \
+             a.integer AS wait_ns FROM kernels AS k JOIN attributes AS a ON a.span = k.id \
+             WHERE a.name = 'collective_wait_ns' ORDER BY wait_ns DESC"
+            .into(),
+        assumption: "none: what the ranks waited for is not recorded, so no gain is claimed".into(),
+        considered: "the first collective of a communicator also waits until its links are set up".into(),
+        suggestion: "record all ranks, and begin the recording after the first step".into(),
+    }
+    .without_gain(
+        facts,
+        Evidence::new(waits.len() as u64, waited_ns),
+        Severity::from_share(share, &options.general),
+        verdicts,
+    );
 }
 
 /// Communication on the critical path; the whole window if the path is unknown.

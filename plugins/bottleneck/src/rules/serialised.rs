@@ -36,6 +36,7 @@ pub struct DeviceCalls {
     launches: u64,
     copies: u64,
     waits: u64,
+    collectives: u64,
     copy_ns: i64,
     pub wait_ns: i64,
 }
@@ -50,6 +51,7 @@ impl DeviceCalls {
             launches: 0,
             copies: 0,
             waits: 0,
+            collectives: 0,
             copy_ns: 0,
             wait_ns: 0,
         };
@@ -67,12 +69,17 @@ impl DeviceCalls {
                 _ => {}
             }
         }
+        for row in &facts.bricks.names {
+            if vendors::is_collective_of_devices(&row.name) {
+                of.collectives = of.collectives.saturating_add(row.calls);
+            }
+        }
         let held_ns = of.wait_ns.saturating_add(of.copy_ns);
         let is_held = facts.share(held_ns) >= options.general.least_share;
         // One launch alone may be the last of a part that was cut off.
         let all = of.launches.saturating_add(of.copies);
         let uses_device = of.launches > 0 && all.saturating_add(of.waits) >= MIN_FEW;
-        (uses_device || is_held).then_some(of)
+        (uses_device || is_held || of.collectives > 0).then_some(of)
     }
 
     fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {
@@ -80,6 +87,7 @@ impl DeviceCalls {
             (self.launches, "launch", "launches"),
             (self.copies, "copy", "copies"),
             (self.waits, "wait", "waits"),
+            (self.collectives, "collective", "collectives"),
         ];
         let each = each.into_iter().filter(|(n, _, _)| *n > 0);
         let each: Vec<String> = each.map(|(n, one, many)| counted(n, one, many)).collect();
@@ -87,16 +95,24 @@ impl DeviceCalls {
             [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
             each => each.concat(),
         };
+        let calls = [self.launches, self.copies, self.waits];
+        let rows = match calls.into_iter().fold(0, u64::saturating_add) {
+            0 => "bricks WHERE name LIKE '%ccl:%'",
+            _ => "calls",
+        };
+        let all = calls
+            .into_iter()
+            .fold(self.collectives, u64::saturating_add);
         Draft {
             class: sync::CLASS,
             code: "no_device_work",
             scope_kind: "run",
             scope: "recording".into(),
             place: "recording".into(),
-            confidence: (Confidence::High, "calls are recorded, and no kernel or copy".into()),
+            confidence: (Confidence::High, "the host's side is recorded, and no kernel or copy".into()),
             lead: format!("{each} for a device were recorded, but no device work"),
             fix: "record the device too".into(),
-            evidence: "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM calls GROUP BY name ORDER BY dur_ns DESC".into(),
+            evidence: format!("SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM {rows} GROUP BY name ORDER BY dur_ns DESC"),
             assumption: "none: what the device did was not recorded".into(),
             considered: "without device work, the recording does not show whether the host or the device limits the run".into(),
             suggestion: facts.producer.advice(
@@ -104,7 +120,7 @@ impl DeviceCalls {
                 "record kernels too; if they were, look for a message of the profiler",
             ),
         }
-        .without_gain(facts, Evidence::new(self.launches.saturating_add(self.copies).saturating_add(self.waits), facts.window.wall_ns), Severity::High, verdicts);
+        .without_gain(facts, Evidence::new(all, facts.window.wall_ns), Severity::High, verdicts);
     }
 }
 

@@ -58,6 +58,33 @@ fn a_collective_that_nothing_runs_beside_is_exposed() {
 }
 
 #[test]
+fn a_collective_whose_tasks_wait_is_no_communication() {
+    let of_waits = |wait_us: i64| {
+        let waits = Table::build("collective_waits")
+            .u64("id", (0..10).map(|n| 2 * n + 2))
+            .i64("wait_ns", (0..10).map(|_| wait_us * US));
+        let mut inputs = inputs(40, 40, 50);
+        inputs.push(waits);
+        run::<Bottleneck>(inputs, "{}").expect("it ends well")
+    };
+    let output = of_waits(45);
+    assert_eq!(texts(&output, "bottlenecks", "code"), ["collective_waits"]);
+    assert_eq!(gains(&output), [None]);
+    assert_eq!(
+        one(&output, "sentence"),
+        "gpu0 waits 450 µs in collectives while no data moves (45 % of the wall, 90 % of its communication), 45.0 µs of it \
+         in ncclDevKernel_…educe_Sum_f32; find the rank that comes late"
+    );
+    // Where most of it moves data, the rest could be hidden.
+    let output = of_waits(15);
+    assert_eq!(
+        texts(&output, "bottlenecks", "code"),
+        ["exposed_communication"]
+    );
+    assert_eq!(gains(&output), [Some(350 * US)]);
+}
+
+#[test]
 fn what_runs_beside_computing_costs_nothing() {
     // 35 of 50 µs are beside it, and 15 % of the wall are exposed.
     let output = rounds(50, 15, 50);

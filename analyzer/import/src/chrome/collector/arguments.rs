@@ -109,6 +109,17 @@ impl Collector<'_> {
         Ok(())
     }
 
+    /// An attribute that is computed, of the event at this position.
+    pub(super) fn keep_integer(&mut self, order: u64, name: &str, value: i64) -> Result<(), Error> {
+        let kept = &mut self.arguments;
+        let name = kept.text(name.as_bytes(), self.into);
+        let place = pair(u32::MAX, ty::INTEGER);
+        kept.values
+            .push([order, place, name, value.cast_unsigned()])?;
+        kept.has_any = true;
+        Ok(())
+    }
+
     pub fn became(&mut self, order: u64, id: u64) -> Result<(), Error> {
         self.kernel_became(order, id)?;
         let kept = &mut self.arguments;

@@ -14,6 +14,7 @@ use crate::chrome::layout::{Place, Role, Seen};
 use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
 use crate::chrome::unitrace;
+use crate::collective_tasks::WAIT_NS;
 use crate::cuda::call_kind::without_version;
 use crate::cuda::cupti_enums::SyncKind;
 
@@ -30,6 +31,22 @@ fn is_wait_of_lower_layer(name: &[u8]) -> bool {
         name,
         b"Runtime@StreamSynchronize" | b"Runtime@DeviceSynchronize" | b"Runtime@EventSynchronize"
     )
+}
+
+/// A row of category `overhead`.
+#[derive(Debug)]
+pub(super) struct Overhead {
+    start_ns: i64,
+    end_ns: i64,
+    name: u32,
+    order: u64,
+}
+
+/// The threads that run operators or call a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum OperatorLane {
+    One(u32),
+    Many,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -77,8 +94,13 @@ impl Collector<'_> {
                 Ok(())
             }
             Class::Overhead => {
-                self.notes
-                    .skip("overhead: the profiler's own work, on no thread");
+                let name = self.name(&event.name);
+                self.overheads.push(Overhead {
+                    start_ns,
+                    end_ns: start_ns.saturating_add(dur_ns),
+                    name,
+                    order: self.order,
+                });
                 Ok(())
             }
             Class::Kernel | Class::Copy | Class::Fill | Class::Wait if states_place(event) => {
@@ -107,7 +129,14 @@ impl Collector<'_> {
                     Ok(())
                 }
                 Role::Calls => self.host_interval(event, (stated, Class::Call), (start_ns, dur_ns)),
-                Role::Work(place) => self.work_of_lane(event, class, place, (start_ns, dur_ns)),
+                Role::Work(place) => {
+                    if place.is_of_collectives {
+                        let times_ns = (start_ns, start_ns.saturating_add(dur_ns));
+                        self.collectives_of_tasks
+                            .push((self.order, place.device, times_ns));
+                    }
+                    self.work_of_lane(event, class, place, (start_ns, dur_ns))
+                }
                 Role::Repeated(place) => self.repeated_row(event, place, (start_ns, dur_ns)),
                 Role::NoWork => match iteration_of(event) {
                     Some(number) => self.iteration(event, number, (start_ns, dur_ns)),
@@ -119,7 +148,10 @@ impl Collector<'_> {
                         Ok(())
                     }
                 },
-                Role::PartOfCollective => {
+                Role::PartOfCollective(device) => {
+                    let name = String::from_utf8_lossy(&event.name);
+                    let times_ns = (start_ns, start_ns.saturating_add(dur_ns));
+                    self.collective_tasks.add(device, &name, times_ns);
                     self.notes.repeat(PART_OF_COLLECTIVE);
                     Ok(())
                 }
@@ -192,6 +224,44 @@ impl Collector<'_> {
         self.slice(open, start_ns + dur_ns, stated, node)
     }
 
+    /// States of each collective how long its tasks waited.
+    pub(super) fn state_waits(&mut self) -> Result<(), Error> {
+        let waits = std::mem::take(&mut self.collective_tasks).waits();
+        for (order, device, (start_ns, end_ns)) in std::mem::take(&mut self.collectives_of_tasks) {
+            let of_device = waits.get(&device);
+            let wait_ns = of_device.map_or(0, |waits| waits.within_ns(start_ns, end_ns));
+            if wait_ns > 0 {
+                self.keep_integer(order, WAIT_NS, wait_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of overhead name no thread. CUPTI requests a buffer on the thread whose call needs one; what the driver
+    /// does, such as loading a function, stays in the call that waits for it; a flush has a thread of its own.
+    pub(super) fn place_overheads(&mut self) -> Result<(), Error> {
+        for of in std::mem::take(&mut self.overheads) {
+            let text = self.into.str(self.texts[of.name as usize]);
+            match self.operator_lane {
+                Some(OperatorLane::One(lane)) if text == "Activity Buffer Request" => {
+                    self.push_host(Host {
+                        lane,
+                        start_ns: of.start_ns,
+                        end_ns: of.end_ns,
+                        event: HostEvent::Function { external: None },
+                        order: of.order,
+                        name: of.name,
+                        node: None,
+                    })?;
+                }
+                _ => self
+                    .notes
+                    .skip("overhead of the profiler or the driver, on no thread"),
+            }
+        }
+        Ok(())
+    }
+
     /// A step that a device reported.
     fn iteration(
         &mut self,
@@ -245,6 +315,13 @@ impl Collector<'_> {
             flops,
             external,
         } = stated;
+        if matches!(class, Class::Call | Class::Operator) {
+            self.operator_lane = Some(match self.operator_lane {
+                Some(OperatorLane::One(of)) if of != lane => OperatorLane::Many,
+                Some(known) => known,
+                None => OperatorLane::One(lane),
+            });
+        }
         let event = match (class, step) {
             (Class::Call, _) => HostEvent::Call { correlation, bytes },
             (Class::Operator, None) => HostEvent::Operator { flops, external },
@@ -335,7 +412,7 @@ impl Collector<'_> {
                     self.notes.repeat(NO_WORK);
                     return Ok(());
                 }
-                Role::PartOfCollective => {
+                Role::PartOfCollective(_) => {
                     self.notes.repeat(PART_OF_COLLECTIVE);
                     return Ok(());
                 }

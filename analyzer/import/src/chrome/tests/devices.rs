@@ -140,6 +140,11 @@ fn a_collective_of_an_npu_is_one_row_of_its_device() {
         run.rows("kernels", columns),
         ["MatMul 0 0 20000", "hcom_allReduce__1_0 0 30000 40000"]
     );
+    let id = run.rows("kernels", "id dur_ns");
+    let id = id.iter().find_map(|row| row.strip_suffix(" 40000"));
+    let attributes = run.rows("attributes", "span name integer");
+    let wait = format!("{} collective_wait_ns 35000", id.unwrap());
+    assert!(attributes.contains(&wait), "{attributes:?}");
     assert_eq!(run.repeated("task of a collective"), 5);
     assert_eq!(run.run.wall_ns, Some(70_000));
 

@@ -114,6 +114,24 @@ fn samples_of_counters_have_names_units_and_no_say_in_when_the_run_began() {
 }
 
 #[test]
+fn devices_of_older_exports_have_a_number_of_another_name() {
+    let run = Export::new(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, shortName);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (1000, 2000, 0, 1);
+         CREATE TABLE TARGET_INFO_GPU (vmId, deviceId, name, busLocation, isDiscrete);
+         INSERT INTO TARGET_INFO_GPU VALUES (1, 0, 'NVIDIA GeForce RTX 3080', '0000:01:00.0', 1);
+         CREATE TABLE TARGET_INFO_CUDA_GPU (deviceId, name, numMultiprocessors, globalMemorySize);
+         INSERT INTO TARGET_INFO_CUDA_GPU VALUES (0, 'another', 68, 10736893952)",
+    )
+    .import()
+    .unwrap();
+    let fact = |name: &str| run.run.values[&format!("gpu:0.{name}")].as_str();
+    assert_eq!(fact("name"), "NVIDIA GeForce RTX 3080");
+    assert_eq!(fact("multiprocessors"), "68");
+    assert_eq!(fact("memory_bytes"), "10736893952");
+}
+
+#[test]
 fn streams_say_what_they_wait_for() {
     let run = Export::new(
         "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, contextId, streamId, globalPid, shortName);
