@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{CounterRow, TableId, TableRow};
+use trueno_format::schema::{CounterRow, TableRow};
 
 use crate::source::{Source, no_progress};
 use crate::{Error, Notes, Options};
@@ -101,13 +101,8 @@ impl<'i> Import<'i> {
         Err(self.damaged(place, format!("{problem}{hint}")))
     }
 
-    /// Counts the rows of `stacks`, which are written by [`Stacks`](trueno_format::stacks::Stacks).
     pub(crate) fn count_stacks(&mut self) {
-        let count = self.into.rows(TableId::Stacks);
-        if count > 0 {
-            let table = TableId::Stacks.schema().name;
-            self.notes.kept.insert(table, count);
-        }
+        self.notes.count_stacks(self.into);
     }
 
     /// Gives the run the hash of the file as its id.

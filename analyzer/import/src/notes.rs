@@ -5,7 +5,7 @@ use std::path::Path;
 
 use trueno_format::run_json::ImportRecord;
 use trueno_format::run_writer::RunWriter;
-use trueno_format::schema::TableRow;
+use trueno_format::schema::{TableId, TableRow};
 
 use crate::Error;
 
@@ -44,6 +44,14 @@ impl Notes {
         into.add(row)?;
         self.keep(R::TABLE.schema().name);
         Ok(())
+    }
+
+    /// Counts the rows of `stacks`, which are written by [`Stacks`](trueno_format::stacks::Stacks).
+    pub(crate) fn count_stacks(&mut self, into: &RunWriter) {
+        let count = into.rows(TableId::Stacks);
+        if count > 0 {
+            self.kept.insert(TableId::Stacks.schema().name, count);
+        }
     }
 
     /// Counts a record of the program's work that became no row. Reports of the run mention it.

@@ -1,9 +1,10 @@
 //! Nsight Systems exports (`nsys export --type sqlite`, versions 2022 to 2026).
 //!
 //! Two passes, each over rows merged in order of their start: the host's ranges and calls,
-//! then the device's work, which finds its launch by process and correlation id. In memory
-//! are the texts of `StringIds`, 48 bytes for each call that has a correlation id, and the
-//! ranges that are open; nothing else grows with the file. sqlite sorts in temporary files.
+//! then the device's work, which finds its launch by process and correlation id. A third
+//! takes CPU samples by their id. In memory are the texts of `StringIds`, 48 bytes for each
+//! call that has a correlation id, the ranges that are open, and the different stacks of
+//! samples; nothing else grows with the file. sqlite sorts in temporary files.
 //!
 //! | table | row |
 //! | --- | --- |
@@ -13,6 +14,7 @@
 //! | `_SYNCHRONIZATION` | syncs; `joins` from the work that a host's wait for a stream or a device ended with |
 //! | `_CUDA_EVENT` | device_events; `joins` to the waits for that record |
 //! | `CUDA_GPU_MEMORY_USAGE_EVENTS` | allocations |
+//! | `COMPOSITE_EVENTS`, `SAMPLING_CALLCHAINS` | samples, stacks |
 //! | `GPU_METRICS` | counters, measured; their units as the export states them |
 //! | `TARGET_INFO_CUDA_STREAM` | streams |
 //!
@@ -37,6 +39,7 @@ mod payload;
 mod payload_schema;
 pub mod processes;
 mod row;
+mod samples;
 pub mod source;
 mod sqlite;
 mod tables;
@@ -55,6 +58,7 @@ use doubtful::Doubtful;
 use once::Once;
 use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
+use samples::Capture;
 use source::Source;
 use sqlite::Database;
 
@@ -163,29 +167,38 @@ fn import_all(
     let options = import.options;
     let host = tables::resolve(&tables::HOST, source, import.notes);
     let device = tables::resolve(&tables::DEVICE, source, import.notes);
-    if host.is_empty() && device.is_empty() {
+    let sampling = tables::resolve(&tables::SAMPLES, source, import.notes);
+    let is_sample = |found: &&tables::Found| found.kind == tables::Kind::Sample;
+    let has_samples = sampling.iter().any(|found| is_sample(&found));
+    if host.is_empty() && device.is_empty() && !has_samples {
         return Err(import.refused(no_export(&source.tables())));
     }
     tables::name_the_rest(
         source,
-        &[host.as_slice(), device.as_slice()].concat(),
+        &[&host, &device, &sampling].map(Vec::as_slice).concat(),
         import.notes,
     );
     let rows = host
         .iter()
         .chain(&device)
+        .chain(&sampling)
         .map(|t| source.rows(t.table()))
         .sum();
     let mut context = Context::new(import, bytes, rows);
     context.read_names(source)?;
     context.schemas = Schemas::read(source)?;
+    let capture = Capture::read(source, &mut context)?;
+    let sampled = sampling.iter().filter(is_sample);
+    // Samples of the whole system say nothing about when the program ran.
+    let sampled = sampled.filter(|_| !capture.is_system_wide);
+    let on_host: Vec<_> = host.iter().chain(sampled).cloned().collect();
     let mut source = Once::new(source);
     let doubtful = if options.keep_doubtful {
         Doubtful::default()
     } else {
-        Doubtful::find(&mut source, &host, &device, &mut context)?
+        Doubtful::find(&mut source, &on_host, &device, &mut context)?
     };
-    let timed = host.iter().chain(&device);
+    let timed = on_host.iter().chain(&device);
     let (first_ns, damage) = tables::earliest(&mut source, timed)?;
     // Of rows that are far from all others the start is none.
     let near_ns = doubtful.near.as_ref().map(|near| *near.start());
@@ -193,6 +206,7 @@ fn import_all(
     context.damaged(damage);
     let mut far = host::read(&mut source, &host, &doubtful, &mut context)?;
     let doubtful = device::read(&mut source, &device, doubtful, &mut far, &mut context)?;
+    far += samples::read(&mut source, &sampling, &doubtful, &capture, &mut context)?;
     let repeated = source.left_out();
     if repeated > 0 {
         let of_doubles = context.notes.left_out.entry(doubtful::TWICE.to_owned());

@@ -89,6 +89,12 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
+    /// The text with that number, as it stands in the export.
+    pub fn string_text(&mut self, id: i64) -> Option<Text> {
+        let text = self.strings.get(&id)?;
+        Some(self.into.text(text))
+    }
+
     pub fn string(&self, id: Option<i64>) -> Option<&str> {
         self.strings.get(&id?).map(String::as_str)
     }

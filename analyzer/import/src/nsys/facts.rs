@@ -23,7 +23,7 @@ pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Er
 type Take<'t> = dyn FnMut(&mut Context<'_>, &[Value<'_>]) -> Result<(), Error> + 't;
 
 /// Visits the rows of a table. Any column may be missing.
-fn each(
+pub fn each(
     source: &mut dyn Source,
     table: &str,
     columns: &[&str],

@@ -11,6 +11,8 @@ use crate::Error;
 
 /// Columns that identify a row's process; the first also contains the thread.
 const PLACES: [&str; 2] = ["globalTid", "globalPid"];
+/// Column that links functions to their sample. They come behind it and belong to its process.
+const SAMPLE: &str = "id";
 /// Device tables without a process column.
 const OF_NOBODY: [&str; 1] = ["GPU_METRICS"];
 
@@ -138,15 +140,29 @@ impl Source for OfProcess<'_> {
             .iter()
             .map(|scan| matches!(scan.columns.first(), Some(Some(first)) if !PLACES.contains(&first.as_str())))
             .collect();
+        let names_sample: Vec<bool> = scans
+            .iter()
+            .map(|scan| matches!(scan.columns.first(), Some(Some(first)) if first == SAMPLE))
+            .collect();
         let Self {
             inner,
             process: own,
             ranks,
             of_nobody,
         } = self;
+        // The last sample of another process, and whether it is of no rank.
+        let mut other_sample: Option<(Value<'static>, bool)> = None;
         inner.merged(scans, &mut |scan, values| {
             let Some(at) = places[scan] else {
-                return visit(scan, values);
+                match (&other_sample, values.first()) {
+                    (Some((sample, is_of_nobody)), Some(id))
+                        if names_sample[scan] && sample == id =>
+                    {
+                        *of_nobody += u64::from(*is_of_nobody);
+                        return Ok(());
+                    }
+                    _ => return visit(scan, values),
+                }
             };
             let process = match values.get(at) {
                 Some(Value::Int(global)) => Some(Process::of(*global)),
@@ -156,7 +172,11 @@ impl Source for OfProcess<'_> {
                 return visit(scan, values);
             }
             let is_of_rank = process.is_some_and(|process| ranks.contains(&process));
-            *of_nobody += u64::from(is_timed[scan] && !ranks.is_empty() && !is_of_rank);
+            let is_of_nobody = !ranks.is_empty() && !is_of_rank;
+            *of_nobody += u64::from(is_timed[scan] && is_of_nobody);
+            if let (true, Some(Value::Int(id))) = (names_sample[scan], values.first()) {
+                other_sample = Some((Value::Int(*id), is_of_nobody));
+            }
             Ok(())
         })
     }

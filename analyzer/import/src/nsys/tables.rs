@@ -15,6 +15,8 @@ pub enum Kind {
     Event,
     Memory,
     Metric,
+    Sample,
+    Frame,
 }
 
 /// A group of columns, each with its alternative names.
@@ -201,6 +203,40 @@ pub const DEVICE: [Known; 7] = [
     },
 ];
 
+/// CPU samples, and the functions that were on the stack at each.
+pub const SAMPLES: [Known; 2] = [
+    Known {
+        kind: Kind::Sample,
+        name: "COMPOSITE_EVENTS",
+        gives: "",
+        columns: &[&[
+            &["start"],
+            &[],
+            &["globalTid"],
+            &["id"],
+            &["cpu"],
+            &["threadState"],
+        ]],
+        newer: &[],
+    },
+    Known {
+        kind: Kind::Frame,
+        name: "SAMPLING_CALLCHAINS",
+        gives: "",
+        columns: &[&[
+            &["id"],
+            &["stackDepth"],
+            &["symbol"],
+            &["module"],
+            &["unresolved"],
+            &["originalIP"],
+            &["kernelMode"],
+            &["specialEntry"],
+        ]],
+        newer: &[],
+    },
+];
+
 const ABOUT: [&str; 9] = [
     "ENUM_",
     "NVTX_PAYLOAD_",
@@ -297,7 +333,7 @@ pub fn name_the_rest(source: &dyn Source, read: &[Found], notes: &mut Notes) {
         if is_read || rows == 0 {
             continue;
         }
-        let mut known = HOST.iter().chain(&DEVICE);
+        let mut known = HOST.iter().chain(&DEVICE).chain(&SAMPLES);
         if let Some(known) = known.find(|known| version(known.name, &table).is_some()) {
             let reason = format!("table {table}: another version of {} was read", known.name);
             notes.left_out.insert(reason, rows);

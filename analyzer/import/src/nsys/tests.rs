@@ -6,6 +6,7 @@ mod iterations;
 mod json_lines;
 mod nccl;
 mod payloads;
+mod samples;
 mod shapes;
 mod versions;
 

@@ -39,10 +39,18 @@ impl Threads {
             self.process(global);
         }
         let list = &mut self.list;
-        *self.numbers.entry(global).or_insert_with(|| {
+        let number = *self.numbers.entry(global).or_insert_with(|| {
             list.push(Thread { global, start_ns });
             list.len() as u32 - 1
-        })
+        });
+        if let Some(thread) = list.get_mut(number as usize) {
+            thread.start_ns = thread.start_ns.min(start_ns);
+        }
+        number
+    }
+
+    pub fn has_process(&self, global: i64) -> bool {
+        self.processes.contains_key(&(global >> BITS))
     }
 
     pub fn process(&mut self, global: i64) -> u32 {

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::fixture::{Export, FULL, import};
+use super::samples::{SAMPLES, TABLES};
 use crate::Error;
 use crate::nsys::IMPORTER;
 use crate::read_back::{Imported, imported_with, partial};
@@ -116,7 +117,7 @@ proptest! {
         cut in prop::option::of(any::<prop::sample::Index>()),
         short: bool,
     ) {
-        let export = if short { Export::new(FULL) } else { long() };
+        let export = if short { Export::new(&format!("{FULL}{TABLES}{SAMPLES}")) } else { long() };
         let mut bytes = fs::read(export.path()).unwrap();
         for (at, byte) in changes {
             let at = at.index(bytes.len());
