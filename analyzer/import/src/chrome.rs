@@ -120,6 +120,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
     let before = import.notes.clone();
     let mut pass = Pass {
         texts: Texts::AsTheyStand,
+        is_lines: false,
         layout: None,
         signatures: Signatures::default(),
     };
@@ -130,6 +131,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
                 pass.texts = Texts::Mended;
                 first = Some(error);
             }
+            Ok(Read::Lines) => pass.is_lines = true,
             Ok(Read::Layout(layout)) => pass.layout = Some(*layout),
             // The place of the first is one of the file.
             Err(Error::Damaged { .. }) | Ok(Read::Unescaped(_)) if first.is_some() => {
@@ -149,7 +151,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
     match (read, paths) {
         (Read::Run(wall_ns), _) => Ok(wall_ns),
         (Read::Unescaped(error), _) => Err(error),
-        (Read::Layout(_), _) => Err(Error::format(
+        (Read::Lines | Read::Layout(_), _) => Err(Error::format(
             first_of(paths),
             "which of its lanes are devices is still unclear after a second reading",
         )),
@@ -173,6 +175,8 @@ enum Read {
     Export(PathBuf, Mark),
     /// Not valid JSON, perhaps because texts are not escaped; nothing was written yet.
     Unescaped(Error),
+    /// Events stand in no array; nothing was written yet.
+    Lines,
     /// Lanes of devices were read as host threads; only signatures were written yet.
     Layout(Box<Layout>),
 }
@@ -180,6 +184,8 @@ enum Read {
 /// How one pass reads the files, and what the pass before it found out.
 struct Pass {
     texts: Texts,
+    /// Of events, one a line, without an array around them.
+    is_lines: bool,
     layout: Option<Layout>,
     signatures: Signatures,
 }
@@ -218,10 +224,14 @@ fn import_foreign(
         };
         let source = Source::open(path, options, &mut progress)?;
         let packing = source.packing();
-        let mut scanner = Scanner::new(match texts {
+        let source = match texts {
             Texts::AsTheyStand => Mended::as_it_stands(source),
             Texts::Mended => Mended::new(source),
-        });
+        };
+        let mut scanner = match pass.is_lines {
+            true => Scanner::of_lines(source),
+            false => Scanner::new(source),
+        };
         scanner.part = part;
         let mut shape = Shape::default();
         match document::read(&mut scanner, &mut shape, &mut collector) {
@@ -239,6 +249,10 @@ fn import_foreign(
         }
         if let Some(mark) = collector.mark.take() {
             return Ok(Read::Export(path.to_path_buf(), mark));
+        }
+        if shape.is_lines && !pass.is_lines && shape.has_keys_of_event() {
+            pass.signatures = std::mem::take(&mut collector.signatures);
+            return Ok(Read::Lines);
         }
         shape.has_only_others = collector.has_no_objects();
         if !shape.has_events || shape.has_only_others || collector.has_only_other_objects() {

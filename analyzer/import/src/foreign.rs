@@ -391,12 +391,10 @@ pub(crate) fn known_by_content(path: &Path, head: &Head<'_>) -> Option<String> {
                 .to_owned(),
         );
     }
-    const CHAKRA: &[u8] = b"-chakra.";
-    if head
-        .bytes()
-        .windows(CHAKRA.len())
-        .any(|part| part == CHAKRA)
-    {
+    // The second: the first attribute of the first message, in files of other versions.
+    const CHAKRA: [&[u8]; 2] = [b"-chakra.", b"\n\x06schema\xea\x01"];
+    let has = |mark: &[u8]| head.bytes().windows(mark.len()).any(|part| part == mark);
+    if CHAKRA.into_iter().any(has) {
         return Some(
             "is an execution trace of Chakra, which has no times (hint: export the Kineto trace of the same run: \
              `prof.export_chrome_trace(\"trace.json\")`)"
@@ -514,6 +512,7 @@ mod tests {
             ),
             (b"\x12\xec\x01\"n\n=type.googleapis.com/tensorflow.profiler.Per", "xplane.pb"),
             (b"\xda\x90\x01\x12\x1d\n\x06schema\xea\x01\x121.0.2-chakra.0.0.4\x12", "Kineto"),
+            (b"^\x12\x10\n\x06schema\xea\x01\x051.0.1\x12\t\n\x03pidh\xa6", "Kineto"),
             (b"java;[perf.map] 23\njava;main;run 1\njava;ma", "speedscope.app"),
             (
                 b"java 15294 cpu-clock: \n\t    7f8a5b f+0x1 (/lib/a)\n\t    7f8a5c g ([unknown])\n",

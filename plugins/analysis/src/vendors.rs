@@ -731,6 +731,23 @@ pub const COMMUNICATION: [&str; 44] = [
     "rdmasend",
 ];
 
+/// True for the name of a kernel that copies: those of ROCm's runtime, and XLA's operations that start an asynchronous
+/// copy, make it, or wait for it.
+pub fn is_copy_kernel(name: &str) -> bool {
+    const XLA: [&str; 6] = [
+        "async-copy",
+        "async-copy-done",
+        "copy-done",
+        "copy-start",
+        "slice-done",
+        "slice-start",
+    ];
+    let operation = name
+        .split_once('.')
+        .map_or(name, |(operation, _)| operation);
+    name.starts_with("__amd_rocclr_copy") || XLA.contains(&operation)
+}
+
 /// True for the name of PyTorch's range around a collective that runs on a device, such as `nccl:all_reduce`.
 pub fn is_collective_of_devices(name: &str) -> bool {
     const LIBRARIES: [&str; 5] = ["nccl", "rccl", "hccl", "xccl", "oneccl"];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use trueno_analysis::vendors::COMMUNICATION;
+use trueno_analysis::vendors::{COMMUNICATION, is_collective_of_devices, is_copy_kernel};
 
 #[test]
 fn categories_of_kernels_know_all_communication() {
@@ -13,5 +13,36 @@ fn categories_of_kernels_know_all_communication() {
     assert!(rule.contains("\"communication\""));
     for part in COMMUNICATION {
         assert!(rule.contains(&format!("\"{part}\"")), "{part}");
+    }
+}
+
+#[test]
+fn what_starts_makes_or_awaits_a_copy_is_a_copy() {
+    for copies in [
+        "__amd_rocclr_copyBuffer",
+        "copy-done",
+        "copy-start.12",
+        "async-copy",
+    ] {
+        assert!(is_copy_kernel(copies), "{copies}");
+    }
+    for computes in [
+        "copy_fusion",
+        "copy.3",
+        "all-reduce-done",
+        "direct_copy_kernel",
+    ] {
+        assert!(!is_copy_kernel(computes), "{computes}");
+    }
+}
+
+#[test]
+fn collectives_of_devices_are_those_of_their_libraries() {
+    for (name, is_one) in [
+        ("nccl:all_reduce", true),
+        ("gloo:all_reduce", false),
+        ("nccl", false),
+    ] {
+        assert_eq!(is_collective_of_devices(name), is_one, "{name}");
     }
 }

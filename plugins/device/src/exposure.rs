@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::intervals::IntervalSet;
+use trueno_analysis::vendors;
 use trueno_plugin::rank;
 
 use crate::operations::{Loaded, Operation};
@@ -23,7 +24,7 @@ pub enum Kind {
     Computation,
     /// A kernel of the category `communication`.
     Communication,
-    /// A copy, including one that a kernel of the ROCm runtime makes.
+    /// A copy, including one that a kernel of a runtime makes, and waiting for it.
     Copy,
 }
 
@@ -42,7 +43,7 @@ impl Kind {
     pub fn from_kernel_name(name: &str, category: Option<&str>) -> Self {
         match category {
             Some("communication") => Self::Communication,
-            _ if name.starts_with("__amd_rocclr_copy") => Self::Copy,
+            _ if vendors::is_copy_kernel(name) => Self::Copy,
             _ => Self::Computation,
         }
     }

@@ -188,7 +188,8 @@ impl Operators {
             ("operators on the host", 0)
         };
         let lane = LaneTotal {
-            busy_ns: lanes[at].map_or(0, |lane| lane.busy_ns),
+            // Operators of several streams may work at once.
+            busy_ns: lanes[at].map_or(0, |lane| lane.busy_ns.max(self.total.figures.dur_ns)),
             figures_ns: self.total.figures.dur_ns,
             placed_ns: self.total.placed.dur_ns,
             total: self.total,

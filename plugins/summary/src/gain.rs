@@ -9,6 +9,11 @@ use crate::sentence::short;
 /// Gains below this share of the wall time are ignored.
 const MIN_SHARE: f64 = 0.01;
 
+/// A fix that saves less than this share of the wall time, and less than 1 / `TIMES` of what halving a name saves, is not
+/// what to begin with.
+const SMALL_SHARE: f64 = 0.05;
+const TIMES: i64 = 5;
+
 /// Table with the gains from halving the time of a name.
 const HALVED: &str = "critical_path.opportunity";
 
@@ -30,7 +35,8 @@ pub enum Gain {
 
 impl Gain {
     /// The larger of what a finding of `bottleneck` saves and what a name saves at its roof. If there is
-    /// neither, half the time of the kernel, operator or brick that saves most. For a re-timed job, halving a
+    /// neither, or what they save is small beside it, half the time of the kernel, operator or brick that saves most.
+    /// For a re-timed job, halving a
     /// name on one rank is not considered: it says nothing about the job.
     pub fn find(facts: &Facts) -> Self {
         if facts.empty_graphs.is_some() {
@@ -61,7 +67,13 @@ impl Gain {
         // Of equal ones the first.
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
         let has_halved = !is_gap && facts.job.is_none();
-        let found = found.or_else(|| halved(facts).filter(|_| has_halved).filter(is_worth));
+        let halved = halved(facts).filter(|_| has_halved).filter(is_worth);
+        let is_small = |fix: &(i64, String, &str)| {
+            let share = facts.gain_share(fix.0).unwrap_or(0.0);
+            let halved_ns = halved.as_ref().map_or(0, |halved| halved.0);
+            share < SMALL_SHARE && halved_ns / TIMES >= fix.0
+        };
+        let found = found.filter(|fix| !is_small(fix)).or(halved);
         match found {
             None if facts.job.is_some() => {
                 Self::NotKnown("re-timing the job finds nothing that slows it down")

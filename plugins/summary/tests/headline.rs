@@ -500,6 +500,34 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
 }
 
 #[test]
+fn a_fix_that_saves_little_is_not_named_before_the_kernel_that_takes_most() {
+    for (fix_ms, named) in [
+        (
+            1,
+            "largest single gain: gemm in half the time saves at most 33.0 ms (33 %)",
+        ),
+        (7, "best fix found: fusing them saves at most 7.00 ms (7 %)"),
+    ] {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 99 * MS, 0, 0)]);
+        let gain = (fix_ms * MS, fix_ms as f64 / 101.0);
+        let text = sentence(&summary([
+            wall(101 * MS, 9),
+            idle,
+            exposure,
+            categories(&[("device", "GEMM", 99 * MS)]),
+            kernels(&[("gemm", 3, 66 * MS), ("norm", 3, 33 * MS)]),
+            halved(&[("gemm", 33 * MS)]),
+            bottleneck(
+                "fragments",
+                gain,
+                "kernels are short; fusing them saves up to some time",
+            ),
+        ]));
+        assert!(text.ends_with(named), "{text}");
+    }
+}
+
+#[test]
 fn gaps_that_the_host_leaves_bound_nothing_where_the_device_computes_for_twice_as_long() {
     for (gain_ms, by_computation) in [(25, true), (40, false)] {
         let [idle, exposure] = devices(&[("gpu0", 100 * MS, 75 * MS, 0, 0)]);

@@ -237,6 +237,11 @@ impl Shape {
         Error::damaged(path, place, format!("{}{hint}", stop.problem))
     }
 
+    pub fn has_keys_of_event(&self) -> bool {
+        let has = |key: &str| self.keys.iter().any(|of| of == key);
+        has("ph") && has("ts") && has("name")
+    }
+
     pub fn no_trace(&self, path: &Path) -> Error {
         let found = if self.has_events && self.has_only_others {
             "its elements are not objects, as in the memory timelines that PyTorch exports (hint: give the snapshot that \

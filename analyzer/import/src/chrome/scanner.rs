@@ -73,6 +73,14 @@ impl<R: Read> Scanner<R> {
         }
     }
 
+    /// The same for a file of events alone, one a line: as if they stood in an array.
+    pub fn of_lines(source: R) -> Self {
+        let mut scanner = Self::new(source);
+        scanner.buffer[0] = b'[';
+        scanner.end = 1;
+        scanner
+    }
+
     pub fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_analysis::intervals::IntervalSetBuilder;
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::name_pattern;
 use trueno_plugin::{Result, Run, rank};
@@ -79,6 +79,8 @@ pub struct Bricks {
     pub categories: BTreeMap<String, String>,
     /// Names of the host whose first call took most of the time of all of them: name and time of that call.
     pub first_calls: Vec<(String, i64)>,
+    /// First calls of names of the profiler, with all that is within them.
+    pub profiler: IntervalSet<i64>,
     /// API calls: name, count, total time, longest call.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// Busy time of host lanes, longest first.
@@ -201,9 +203,12 @@ impl Bricks {
             name.max_ns
                 .is_some_and(|max_ns| name.is_unlike_others(max_ns))
         };
-        if !self.names.iter().any(is_any) {
+        let is_profiler = |of: &str| of == "profiler";
+        let has_profiler = self.categories.values().any(|of| is_profiler(of));
+        if !has_profiler && !self.names.iter().any(is_any) {
             return Ok(());
         }
+        let mut profiler = IntervalSetBuilder::default();
         let table = run.table("first_rows")?;
         let (start, end) = (table.i64("start_ns")?, table.i64("end_ns")?);
         let mut first_ns: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
@@ -224,6 +229,9 @@ impl Bricks {
                 continue;
             };
             let dur_ns = until_ns.saturating_sub(from_ns);
+            if self.categories.get(name).is_some_and(|of| is_profiler(of)) {
+                profiler.add(from_ns, until_ns);
+            }
             if self
                 .host(name)
                 .is_some_and(|of| of.is_unlike_others(dur_ns))
@@ -231,6 +239,7 @@ impl Bricks {
                 self.first_calls.push((name.to_owned(), dur_ns));
             }
         }
+        self.profiler = profiler.finish();
         Ok(())
     }
 

@@ -16,21 +16,35 @@ const LOADER_WORDS: [&str; 8] = [
 /// `input` counts only together with one of these words: alone it is a layer's argument (`input_layernorm`).
 const BESIDE_INPUT: [&str; 7] = ["get", "next", "wait", "await", "pipeline", "queue", "batch"];
 
-/// A word of [`LOADER_WORDS`] does not count together with one of these: then a model or its state is loaded, or work
-/// is balanced.
-const BESIDE_LOAD: [&str; 19] = [
+/// A word of [`LOADER_WORDS`] does not count together with one of these: then a model, its state or code is loaded, a
+/// loader is made, or work is balanced.
+const BESIDE_LOAD: [&str; 33] = [
     "balance",
     "balancing",
+    "cache",
     "checkpoint",
+    "code",
+    "compile",
+    "config",
+    "create",
     "d2h",
+    "dll",
     "experts",
+    "extension",
     "h2d",
     "imbalance",
+    "init",
+    "kernel",
     "kv",
     "kvcache",
     "layer",
     "layers",
+    "library",
     "model",
+    "module",
+    "plugin",
+    "setup",
+    "state",
     "param",
     "parameters",
     "params",
@@ -100,6 +114,9 @@ mod tests {
             "loadModel3",
             "h2dLoad",
             "loadWeights",
+            "PyCodeCache.load_by_key_path",
+            "TorchFramework.init_loader",
+            "load_state_dict",
             "thread0",
             "input_layernorm",
             "upload",

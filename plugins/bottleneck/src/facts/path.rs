@@ -136,8 +136,14 @@ impl Path {
         self.kinds.get(kind).copied().unwrap_or(0)
     }
 
-    /// Work on the path before `until_ns`, of the names that `counts` accepts; without pieces, all work on the path.
-    pub fn work_before_ns(&self, until_ns: i64, counts: impl Fn(&str) -> bool) -> i64 {
+    /// Work on the path before `until_ns` and outside of `except`, of the names that `counts` accepts; without pieces,
+    /// all work on the path.
+    pub fn work_before_ns(
+        &self,
+        until_ns: i64,
+        except: &IntervalSet<i64>,
+        counts: impl Fn(&str) -> bool,
+    ) -> i64 {
         if self.pieces.is_empty() {
             return self.kind_ns("work");
         }
@@ -145,8 +151,12 @@ impl Path {
             .pieces
             .iter()
             .filter(|piece| piece.kind == "work" && piece.name.as_deref().is_none_or(&counts));
-        let before = |piece: &Piece| until_ns.saturating_sub(piece.start_ns).min(piece.dur_ns);
-        pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
+        let before = |piece: &Piece| {
+            let end_ns = piece.start_ns.saturating_add(piece.dur_ns).min(until_ns);
+            let ns = end_ns.saturating_sub(piece.start_ns).max(0);
+            ns - except.within_ns(piece.start_ns, end_ns)
+        };
+        pieces.map(before).saturating_sum()
     }
 
     /// Work on the path within `times`.

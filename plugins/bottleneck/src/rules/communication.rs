@@ -357,10 +357,14 @@ fn draft(
         place: name.clone(),
         confidence,
         lead: format!(
-            "exposed communication is {} of the wall on {name} ({} of {} of communication)",
+            "exposed communication is {} of the wall on {name} ({} of {} of communication{})",
             percent(facts.share(exposed_ns)),
             time(exposed_ns),
-            time(all_ns)
+            time(all_ns),
+            match late_ns {
+                0 => String::new(),
+                _ => format!(", of which {} more is waiting for other ranks", time(late_ns)),
+            }
         ),
         fix: "overlapping it with compute would save next to nothing".into(),
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),

@@ -1,14 +1,14 @@
 //! Load imbalance: threads, streams or ranks that wait for the slowest.
 //!
 //! Evidence: groups that end together: tasks that one wait waits for (else siblings of one kind of name that run at once);
-//! streams of a device, and devices of a process, that run the same kernels; devices of ranks. *Imbalance* = (longest − mean) / longest over
+//! streams of a device, and devices of a process, that run the same kernels; devices of ranks. What runs at once on one counts once. *Imbalance* = (longest − mean) / longest over
 //! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly; of groups whose longest members work at
 //! the same time only one counts, such that the sum is the largest: no path goes through two of them. Of ranks the one with the most.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::evidence::Evidence;
-use trueno_analysis::intervals::SaturatingSum;
+use trueno_analysis::intervals::{IntervalSetBuilder, SaturatingSum};
 use trueno_plugin::rank;
 
 use super::draft::Draft;
@@ -153,14 +153,21 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     .with_gain(facts, options, evidence, (gain_ns.unwrap_or(0), Without::Names(names.into_iter().collect())), verdicts);
 }
 
-/// Kernel time by `who`. Keeps only members that share at least half of their kernel names with the busiest one:
+fn lengths(times: BTreeMap<i64, IntervalSetBuilder<i64>>) -> BTreeMap<i64, i64> {
+    let times = times.into_iter();
+    times
+        .map(|(who, times)| (who, times.finish().total_ns()))
+        .collect()
+}
+
+/// Time with kernels by `who`. Keeps only members that share at least half of their kernel names with the busiest one:
 /// others do not split the same work.
 fn of_one_work<'f>(
     facts: &Facts,
     work: impl Iterator<Item = &'f Work>,
     who: impl Fn(&Work) -> Option<i64>,
 ) -> BTreeMap<i64, i64> {
-    let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut times: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
     let mut names: BTreeMap<i64, BTreeSet<u32>> = BTreeMap::new();
     let is_collective: Vec<bool> = facts
         .device
@@ -170,10 +177,12 @@ fn of_one_work<'f>(
         .collect();
     for work in work.filter(|work| work.is_kernel()) {
         if let Some(who) = who(work).filter(|_| !is_collective[work.name as usize]) {
-            add(&mut sums, who, work.dur_ns());
+            let of = times.entry(who).or_default();
+            of.add(work.start_ns, work.end_ns);
             names.entry(who).or_default().insert(work.name);
         }
     }
+    let mut sums = lengths(times);
     let most = sums
         .iter()
         .max_by_key(|(who, ns)| (**ns, std::cmp::Reverse(**who)));
@@ -286,12 +295,14 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .work
         .iter()
         .filter(|work| work.is_kernel() && !sync::is_collective(facts.device.name(work)));
-    let mut of_devices: BTreeMap<i64, i64> = BTreeMap::new();
+    let mut of_devices: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
     for work in kernels {
         if let Some(device) = work.device {
-            add(&mut of_devices, device >> 16, work.dur_ns());
+            let of = of_devices.entry(device >> 16).or_default();
+            of.add(work.start_ns, work.end_ns);
         }
     }
+    let of_devices = lengths(of_devices);
     let by = if of_devices.len() > 1 {
         sums = of_devices;
         "kernels"

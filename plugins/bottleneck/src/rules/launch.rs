@@ -19,6 +19,7 @@ use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{count, percent, time};
 use trueno_analysis::intervals::SaturatingSum;
+use trueno_analysis::producer::Producer;
 
 /// The device waits for the host to launch the next short kernel.
 pub const CLASS: Class = Class::new("launch_bound", 3);
@@ -106,7 +107,9 @@ impl Rule for LaunchBound {
                 count(kernels),
                 time(mean)
             ),
-            fix: if not_captured(facts) >= n {
+            fix: if facts.producer == Producer::Jax {
+                "compiling the launches as one program"
+            } else if not_captured(facts) >= n {
                 "keeping allocations and waits out of the loop and capturing it in a graph"
             } else {
                 "capturing the launches in a graph"
@@ -123,10 +126,14 @@ impl Rule for LaunchBound {
                 "work launched together runs back to back, and launching costs the host nothing".to_owned()
             },
             considered: other_causes(facts, *device, Cause::Launch),
-            suggestion: facts.producer.advice(
+            suggestion: if facts.producer == Producer::Jax {
+                "put the whole step under one `jax.jit`; within one program, XLA records launches in command buffers (`XLA_FLAGS=--xla_gpu_enable_command_buffer=…`)".into()
+            } else {
+                facts.producer.advice(
                 "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",
                 "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)",
-            ),
+            )
+            },
         }
         .during(facts, &during)
         .with_gain(facts, options, facts.evidence(n, &during), (most_ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);

@@ -2,8 +2,8 @@
 //!
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
 //! `least_share` of the window on the critical path; of names inside one another the outer counts, and of ranks each for itself.
-//! Gain: loading beside the work: the loaders' time on the path, but the run cannot
-//! be shorter than its loading, and saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
+//! Gain: loading beside the work: the loaders' time on the path, but with one loader the run cannot
+//! be shorter than its loading (if that takes longer than all else while devices wait, with several it can), and saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -93,6 +93,12 @@ impl Rule for DataLoad {
                 facts.path.gain_ns(name, 0.5).min(path_ns / 2),
                 "running two loaders at once",
                 "two loaders at once take half the time".to_owned(),
+            )
+        } else if all_ns > rest_ns && !facts.idle.spans.is_empty() {
+            (
+                path_ns,
+                "loading ahead in several workers",
+                "as many workers load side by side as it takes for no step to wait, and their processors are free".to_owned(),
             )
         } else {
             (

@@ -114,7 +114,7 @@ fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String
     }
 }
 
-/// Rows of `critical_path.serial_work` that one thread works on alone, without waits, loaders, tasks, and stretches
+/// Rows of `critical_path.serial_work` that one thread works on alone, without waits, communication, loaders, tasks, and stretches
 /// of which only the scheduler knows.
 pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
@@ -122,7 +122,10 @@ pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let tasks = facts.tasks.tasks.iter();
     let tasks: BTreeSet<&str> = tasks.map(|task| task.name.as_str()).collect();
     let counts = |row: &&(String, String, i64)| {
-        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str()) && !only_ran(row)
+        !["waiting", "communication"].contains(&row.1.as_str())
+            && !loads(&row.0)
+            && !tasks.contains(row.0.as_str())
+            && !only_ran(row)
     };
     facts.path.alone.iter().filter(counts).collect()
 }

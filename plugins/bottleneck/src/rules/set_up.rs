@@ -140,9 +140,13 @@ impl Rule for SetUp {
         let work_ns = first_work.map_or(0, |first| {
             let is_work = |name: &str| {
                 let lower = name.to_ascii_lowercase();
-                !INPUT.contains(&name) && !NEXT_INPUT.iter().any(|part| lower.contains(part))
+                !is_profiler(name)
+                    && !INPUT.contains(&name)
+                    && !NEXT_INPUT.iter().any(|part| lower.contains(part))
             };
-            facts.path.work_before_ns(first, is_work)
+            facts
+                .path
+                .work_before_ns(first, &facts.bricks.profiler, is_work)
         });
         let before_ns = until_ns.min(work_ns);
         let captured_ns = facts.path.work_within_ns(&facts.captures.times);

@@ -112,7 +112,11 @@ impl Rule for Transfer {
             } else {
                 (
                     capped / 2,
-                    "moving half the bytes",
+                    if pageable > 0 {
+                        "moving half the bytes, or all of them twice as fast from pinned memory,"
+                    } else {
+                        "moving half the bytes"
+                    },
                     format!(
                         "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
                         time(free_ns)

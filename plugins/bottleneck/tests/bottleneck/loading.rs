@@ -110,3 +110,28 @@ fn of_ranks_that_load_side_by_side_one_bounds_the_run() {
         "{assumes}"
     );
 }
+
+/// Loading takes longer than all else: one loader ahead would save the rest, several all of the wait.
+#[test]
+fn devices_that_wait_for_slow_loading_need_several_loaders() {
+    let kernel = |n: i64| Work {
+        called_us: Some(n * 100 - 1),
+        ..Work::at("step", n * 100, 30)
+    };
+    let rows: Vec<Work> = (0..10).map(kernel).collect();
+    let loading: Vec<_> = (0..10)
+        .map(|n| ("load batch", 0, n * 100 + 35, 64))
+        .collect();
+    let of_devices = |devices: Vec<TableBuilder>| {
+        loads_beside(1_000, &loading, &[("load batch", 640)], (1, devices))
+    };
+    let with = of_devices(vec![kernels(&rows)]);
+    let sentence = &texts(&with, "top", "sentence")[0];
+    assert!(
+        sentence.ends_with("loading ahead in several workers saves up to 640 µs (64 %)"),
+        "{sentence}"
+    );
+    // Without a device, the processors that load are those that work.
+    let without = of_devices(Vec::new());
+    assert_eq!(gains(&without)[0], Some(360 * US));
+}

@@ -8,6 +8,7 @@ mod device_memory;
 mod findings;
 mod fixed_cost;
 mod growth;
+mod imbalance;
 mod inputs;
 mod loading;
 mod not_recorded;

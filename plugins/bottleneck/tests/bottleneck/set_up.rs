@@ -1,6 +1,6 @@
 //! Gains of a warm start.
 
-use crate::inputs::{US, Work, facts, gains, kernels, path, pieces, texts};
+use crate::inputs::{US, Work, categories, facts, gains, kernels, path, pieces, texts};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
@@ -52,13 +52,14 @@ fn what_is_short_before_the_first_kernel_is_no_set_up() {
     assert!(!codes.iter().any(|code| code == "set_up"), "{codes:?}");
 }
 
-/// No start is faster for someone who types more slowly.
+/// No start is faster for someone who types more slowly, and none without a profiler has to start one.
 #[test]
-fn waiting_for_input_is_no_set_up() {
+fn waiting_for_input_and_starting_a_profiler_are_no_set_up() {
     for (name, is_set_up) in [
         ("prepare", true),
         ("getc", false),
         ("IteratorGetNext", false),
+        ("start_trace", false),
     ] {
         let rows = pieces(&[
             ("work", Some(name), "thread 0", 0, 0, 4_500),
@@ -66,7 +67,9 @@ fn waiting_for_input_is_no_set_up() {
             ("work", Some("step"), "gpu0/stream 7", 0, 5_000, 1_000),
             ("work", Some("close"), "thread 0", 0, 6_000, 4_000),
         ]);
-        let codes = texts(&first_at_half(vec![rows]), "bottlenecks", "code");
+        let categories = categories(&[("start_trace", "profiler")]);
+        let output = first_at_half(vec![rows, categories]);
+        let codes = texts(&output, "bottlenecks", "code");
         assert_eq!(
             codes.iter().any(|code| code == "set_up"),
             is_set_up,
@@ -215,4 +218,31 @@ fn the_capture_of_graphs_is_set_up() {
         ("cudaStreamEndCapture_v10000", 6_990, 10),
     ]));
     assert_eq!(sentence, None);
+}
+
+/// Starting a profiler imports modules, and more, under other names.
+#[test]
+fn what_a_profiler_does_as_it_starts_is_no_set_up() {
+    let rows = || {
+        pieces(&[
+            ("work", Some("import"), "thread 0", 0, 0, 4_800),
+            ("work", Some("open"), "thread 0", 0, 4_800, 200),
+            ("work", Some("step"), "gpu0/stream 7", 0, 5_000, 1_000),
+            ("work", Some("close"), "thread 0", 0, 6_000, 4_000),
+        ])
+    };
+    let first_rows = Table::build("first_rows")
+        .text("name", ["start_trace"])
+        .i64("start_ns", [0])
+        .i64("end_ns", [4_800 * US]);
+    let of = |more: Vec<TableBuilder>| {
+        let inputs = [vec![rows()], more].concat();
+        let codes = texts(&first_at_half(inputs), "bottlenecks", "code");
+        codes.iter().any(|code| code == "set_up")
+    };
+    assert!(of(Vec::new()));
+    assert!(!of(vec![
+        categories(&[("start_trace", "profiler")]),
+        first_rows
+    ]));
 }

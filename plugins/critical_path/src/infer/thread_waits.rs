@@ -6,12 +6,18 @@
 //! meanwhile, it is a wait for them, and they were begun by it. A frame may do a little itself meanwhile, such as start
 //! a collective operation from a hook. Nothing records this: it is inferred.
 //!
+//! Threads that do nothing but communicate, such as those of gloo, are begun in the middle of a frame, from the hooks of
+//! `DistributedDataParallel`. A stretch of a frame in which one of them communicates nearly all the time, and which ends
+//! right after that, is a wait for it.
+//!
 //! How soon the others begin and how soon the stretch ends after them is evidence of its own only where it is short.
 //! Where two threads take turns all along, one working while the other does not, time and again, it may be longer.
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_analysis::vendors::is_communication;
 use trueno_plugin::rank::of_key;
 
 use crate::infer::host_waits::HostWait;
@@ -77,14 +83,26 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
             .map(|other| Other {
                 rows: &other.rows,
                 takes_turns: takes_turns(&stretches, &other.rows),
+                communicates: communicates(run, &other.rows),
             })
             .collect();
         let mut of_row: BTreeMap<u64, Vec<Stretch>> = BTreeMap::new();
         for stretch in stretches {
             of_row.entry(stretch.row).or_default().push(stretch);
         }
-        for stretches in of_row.values() {
-            let whole = waits(own.lane, streams.scale, stretches, &others);
+        let spans = &run.lanes[own.lane as usize].spans;
+        let starts: FastMap<u64, i64> = if others.iter().any(|other| other.communicates) {
+            spans.iter().map(|row| (row.id, row.start_ns)).collect()
+        } else {
+            FastMap::default()
+        };
+        for (row, stretches) in &of_row {
+            let mut whole = waits(own.lane, streams.scale, stretches, &others);
+            if whole.is_empty() {
+                let from_ns = starts.get(row).copied().unwrap_or(i64::MAX);
+                let awaited = |of| collective(own.lane, streams.scale, (from_ns, of), &others);
+                whole.extend(stretches.iter().filter_map(awaited));
+            }
             if whole.is_empty() && stretches.len() > 1 {
                 let each = stretches.chunks(1);
                 out.extend(
@@ -142,9 +160,49 @@ fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {
     })
 }
 
+#[derive(Clone, Copy)]
 struct Other<'r> {
     rows: &'r [Span],
     takes_turns: bool,
+    communicates: bool,
+}
+
+fn communicates(run: &Lanes, rows: &[Span]) -> bool {
+    rows.iter()
+        .all(|row| is_communication(run.texts.text(run.labels.get(row.label).name)))
+}
+
+/// The wait that a stretch of a frame stands for, if a thread that only communicates did so for nearly all of it, and
+/// ended right before it. `from_ns` is when the frame began.
+fn collective(
+    lane: u32,
+    scale: Scale,
+    (from_ns, of): (i64, &Stretch),
+    others: &[Other<'_>],
+) -> Option<HostWait> {
+    let length_ns = of.end_ns - of.start_ns;
+    let around_ns = scale.calls(AROUND_CALLS).max(length_ns / AROUND_PART);
+    let communicating = others.iter().filter(|other| other.communicates);
+    let ended = communicating.filter_map(|other| {
+        let first = other.rows.partition_point(|row| row.end_ns <= of.start_ns);
+        let last = other.rows.partition_point(|row| row.start_ns < of.end_ns);
+        let rows = other.rows.get(first..last)?;
+        let own_ns = |row: &Span| row.end_ns - row.start_ns.max(of.start_ns);
+        let busy_ns = rows.iter().map(own_ns).fold(0, i64::saturating_add);
+        let row = rows.last()?;
+        let is_until_end = row.end_ns <= of.end_ns && of.end_ns - row.end_ns <= around_ns;
+        (is_until_end && busy_ns >= length_ns - length_ns / OWN_PART).then_some(row)
+    });
+    let last = ended.max_by_key(|row| row.end_ns)?;
+    let began = (from_ns <= last.start_ns).then_some((of.row, last.id));
+    (!of.is_gap).then(|| HostWait {
+        lane,
+        start_ns: of.start_ns.max(last.start_ns),
+        end_ns: last.end_ns,
+        waited_for: vec![last.id],
+        began: began.into_iter().collect(),
+        rule: Rule::Threads,
+    })
 }
 
 /// Returns whether a lane works during stretches of another and hardly ever while the other works.

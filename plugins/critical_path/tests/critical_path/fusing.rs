@@ -225,7 +225,10 @@ proptest! {
         let (run, wall_ns) = program.simulate(false);
         let (_, fused_ns) = program.simulate(true);
         let out = run.analyse();
-        let table = out.table("sequences");
+        // Kernels that take no time are no sequence.
+        let Some(table) = out.tables.iter().find(|table| table.name() == "sequences") else {
+            return Ok(());
+        };
         let column = |name: &str, row: usize| table.i64(name).unwrap().get(row).unwrap();
         for row in 0..table.rows() {
             let gain_ns = column("gain_ns", row);

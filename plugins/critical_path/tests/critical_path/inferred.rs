@@ -67,6 +67,39 @@ fn a_frame_that_does_a_little_itself_still_waits() {
     assert!(path(&out).contains(&"work add backward 510000-880000".to_owned()));
 }
 
+/// ```text
+/// main      ├───────────── backward ─────────────┤├ step ┤
+///             ├ mm ┤ ├ add ┤
+/// gloo               ├──── all_reduce ─────────┤
+/// ```
+#[test]
+fn a_frame_waits_for_collectives_that_it_begins_on_its_way() {
+    let run = |name: &'static str, to_us: i64| Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(1_000)),
+            bricks: vec![
+                row(2, "function", "backward", 0, 900),
+                row(6, "brick", "mm", 10, 150),
+                row(7, "brick", "add", 160, 200),
+                row(3, "function", "step", 900, 1_000),
+                row(4, "brick", name, 155, to_us).thread(1),
+            ],
+            ..RunFixture::default()
+        },
+        ..Linked::default()
+    };
+    let out = run("gloo:all_reduce", 895).analyse_with(r#"{"what_if": ["gloo:all_reduce=0.5"]}"#);
+    let waits = "work gloo:all_reduce 155000-895000 | threads";
+    assert!(
+        path_with_rules(&out).contains(&waits.to_owned()),
+        "{:?}",
+        path_with_rules(&out)
+    );
+    assert!(predicted_us(&out) < 700, "{}", predicted_us(&out));
+    // The frame goes on for long after it.
+    assert!(!codes(&run("gloo:all_reduce", 600).analyse()).contains(&"dependencies_inferred"));
+}
+
 #[test]
 fn a_thread_that_works_on_its_own_is_not_waited_for() {
     let mut run = backward();

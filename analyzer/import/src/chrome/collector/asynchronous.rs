@@ -35,7 +35,13 @@ impl Collector<'_> {
             let thread = [b"async ", event.category.as_slice()].concat();
             let lane = self.lanes.number(&event.process, &thread);
             self.lanes.name_thread(&event.process, &thread, &thread);
-            let name = self.name(&event.name);
+            // Of requests numbered by their names, the category says what they are.
+            let is_number = event.name == event.id && event.name.iter().all(u8::is_ascii_digit);
+            let name = match (is_number, event.category.as_slice()) {
+                (false, _) | (true, b"") => event.name.as_slice(),
+                (true, category) => category,
+            };
+            let name = self.name(name);
             self.asynchronous.begin(
                 key,
                 Open {

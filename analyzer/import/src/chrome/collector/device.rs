@@ -17,6 +17,11 @@ use crate::chrome::record::{
 use crate::chrome::unitrace;
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
+/// Of a kernel whose size a profiler does not know, it writes zeros.
+fn known<T: Default + PartialEq>(size: Option<[T; 3]>) -> Option<[T; 3]> {
+    size.filter(|size| !size.contains(&T::default()))
+}
+
 impl Collector<'_> {
     pub(super) fn device_work(
         &mut self,
@@ -136,8 +141,8 @@ impl Collector<'_> {
                 let in_name = described.and_then(|described| described.shape);
                 let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
                 link.event = LinkEvent::Kernel(KernelFacts {
-                    grid: arguments.grid.or(in_name.map(|shape| shape[0])),
-                    block: arguments.block.or(in_name.map(|shape| shape[1])),
+                    grid: known(arguments.grid).or(in_name.map(|shape| shape[0])),
+                    block: known(arguments.block).or(in_name.map(|shape| shape[1])),
                     graph_node: arguments.graph_node.filter(|node| *node != 0),
                     registers: small(arguments.registers),
                     shared_memory_bytes: small(arguments.shared_memory),

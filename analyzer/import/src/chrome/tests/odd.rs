@@ -232,3 +232,58 @@ fn events_need_no_commas_between_them() {
     let refused = import("[[1, 2, 3], [[4, 5, 6]]]").err().unwrap();
     assert!(refused.to_string().contains("not objects"), "{refused}");
 }
+
+#[test]
+fn requests_that_are_named_by_their_number_are_of_their_category() {
+    let request = |cat: &str, name: &str, id: &str| {
+        ["b", "e"].map(|ph| {
+            format!(
+                r#"{{"ph": "{ph}", "cat": "{cat}", "name": "{name}", "id": "{id}", "pid": 1, "ts": 1}}"#
+            )
+        })
+    };
+    let events = [
+        request("resnet50", "1", "1"),
+        request("resnet50", "2", "2"),
+        request("resnet50", "17", "3"),
+        request("", "4", "4"),
+        request("x", "infer", "infer"),
+    ];
+    let run = import(trace(&events.concat())).unwrap();
+    let mut names = run.rows("bricks", "name");
+    names.sort();
+    assert_eq!(names, ["17", "4", "infer", "resnet50", "resnet50"]);
+}
+
+#[test]
+fn a_grid_of_zeros_is_not_known() {
+    let kernel = |args: &str| {
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "attn", "pid": 0, "tid": 7, "ts": 1, "dur": 1, "args": {{"device": 0, "stream": 7, {args}}}}}"#
+        )
+    };
+    let run = import(trace(&[
+        kernel(r#""grid": [0, 0, 0], "block": [0, 0, 0]"#),
+        kernel(r#""grid": [2, 1, 1], "block": [64, 1, 1]"#),
+    ]))
+    .unwrap();
+    let mut sizes = run.rows("kernels", "grid_x block_x");
+    sizes.sort();
+    assert_eq!(sizes, ["- -", "2 64"]);
+}
+
+#[test]
+fn events_of_one_line_each_need_no_array() {
+    let lines = [
+        slice("open", "posix", "5", "10", ""),
+        slice("read", "posix", "20", "10", ""),
+    ];
+    for ending in ["\n", ""] {
+        let run = import(lines.join("\n") + ending).unwrap();
+        assert_eq!(run.rows("bricks", "name"), ["open", "read"]);
+        assert!(run.warns("no end"), "{:?}", run.notes.warnings);
+    }
+    // The first line alone may be cut.
+    let cut = import(format!("{}\n{{\"ph\": \"X\"", lines[0]));
+    assert!(cut.is_err_and(|error| error.contains("truncated")));
+}
