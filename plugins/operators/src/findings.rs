@@ -1,5 +1,6 @@
 //! Findings: coverage, the largest loss below the roof, and what lies above one.
 
+use trueno_analysis::intervals::SaturatingSum;
 use trueno_plugin::{Finding, Severity, counted};
 
 use crate::device_time::Totals;
@@ -133,6 +134,9 @@ fn no_sheet(name: &str, near: &[String]) -> String {
     )
 }
 
+/// From this share of the operators' time on, what is above the roof puts the roof in doubt.
+const MUCH: f64 = 0.05;
+
 fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
     let is_above = |row: &&Row| {
         let why = row.place.as_ref().and_then(|place| place.as_ref().err());
@@ -141,6 +145,14 @@ fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
     };
     let above: Vec<&Row> = rows.iter().filter(is_above).collect();
     let first = above.first()?;
+    let counted_ns = |row: &Row| row.sums.counted_ns;
+    let above_ns = above.iter().map(|row| counted_ns(row)).saturating_sum();
+    let all_ns = rows.iter().map(counted_ns).saturating_sum();
+    // Small tensors lie in caches.
+    let severity = match above_ns as f64 >= MUCH * all_ns as f64 {
+        true => Severity::Warning,
+        false => Severity::Info,
+    };
     let title = format!(
         "{} faster than the roof allows, the first is {}",
         counted(above.len(), "shape is", "shapes are"),
@@ -153,7 +165,7 @@ fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
         }
     };
     Some(
-        Finding::new("above_roof", Severity::Warning, title)
+        Finding::new("above_roof", severity, title)
             .detail(detail)
             .evidence("SELECT name, input_dims, device_ns, reason FROM operators.by_shape WHERE reason LIKE 'above%'"),
     )

@@ -112,7 +112,17 @@ fn recording(job: &Job, of: &Incomplete) -> Cause {
             of.rank
         ),
         fix: String::new(),
-        suggestion: "find out why that rank recorded less: a crash, a profiler that was stopped, a full disk",
+        suggestion: match of.steps {
+            0 if of.begins_late_ns > of.ends_early_ns => {
+                "begin the recordings of all ranks right after a barrier"
+            }
+            0 => {
+                "end the recordings of all ranks right after a barrier; if that rank should have recorded for longer, look for a crash or a full disk"
+            }
+            _ => {
+                "find out why that rank recorded less: a crash, a profiler that was stopped, a full disk"
+            }
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! Places below the roof.
 
 use crate::program::{Ceiling, MM, Made, call, cell, kernel};
+use trueno_plugin::Severity;
 
 const FAST: f64 = 1e9;
 
@@ -106,7 +107,9 @@ fn above_the_roof_there_is_no_place() {
         .findings
         .iter()
         .find(|finding| finding.code == "above_roof");
-    assert!(finding.is_some_and(|finding| finding.title.contains("aten::mm")));
+    let finding = finding.expect("it is found");
+    assert!(finding.title.contains("aten::mm"));
+    assert_eq!(finding.severity, Severity::Warning);
     assert!(text(&made, "reason").is_some_and(|why| why.contains("2.857 times")));
 }
 
