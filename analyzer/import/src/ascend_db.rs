@@ -14,13 +14,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
+use trueno_analysis::vendors::{is_mark_row, is_task_of_collective, is_wait_row};
+
 use crate::Error;
 use crate::chrome::feed::{Feed, Kind, NO_BYTES, NO_NAME_OR_TIMES};
-use crate::chrome::feed::{PART_OF_COLLECTIVE, Slice, WAIT_OF_LOWER_LAYER};
-use crate::collective_tasks::{CollectiveTasks, WAIT_NS};
+use crate::chrome::feed::{PART_OF_COLLECTIVE, Slice, WAIT_OF_LOWER_LAYER, is_copy};
+use crate::collective_tasks::{
+    CollectiveTasks, WAIT_NS, is_of_unknown_kind, lies_within_collectives,
+};
 use crate::cuda::cupti_enums::Direction;
 use crate::importer::{Head, Import, Importer};
-use crate::sqlite_rows::{Rows, Texts, quoted};
+use crate::sqlite_rows::{Cells, Rows, Texts, quoted};
 
 /// Tables that are read, or that name what others hold.
 const READ: [&str; 18] = [
@@ -125,31 +130,27 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
          LEFT JOIN {copies} m ON m.globalTaskId = t.globalTaskId \
          LEFT JOIN {parts} p ON p.globalTaskId = t.globalTaskId"
     );
+    let library = LibraryStreams::find(rows, &sql, names, &collectives)?;
     let operations = rows.texts("ENUM_MEMCPY_OPERATION", ["id", "name"])?;
-    let mut devices = BTreeSet::new();
     let mut streams: HashMap<i64, u32> = HashMap::new();
     let mut tasks = CollectiveTasks::default();
     rows.each(&sql, |row| {
-        let (device, stream) = (row.small(2), row.small(3));
-        devices.extend(device);
-        let connection = row.number(4);
-        let connection = connection.filter(|connection| *connection != NO_CONNECTION);
-        let of_collective = connection.filter(|connection| collectives.contains_key(connection));
-        if let (Some(connection), Some(stream)) = (of_collective, stream) {
+        let task = Task::of(row, names, &collectives);
+        if let (Some(connection), Some(stream)) = (task.collective, task.stream) {
             streams.entry(connection).or_insert(stream);
         }
-        let is_part = row.number(10).is_some();
-        if !collectives.is_empty() && (is_part || of_collective.is_some()) {
-            let kind = names.of(row.number(11)).or(names.of(row.number(6)));
-            if let (Some(device), Some(kind), Some(times_ns)) = (device, kind, row.times(0)) {
+        let is_task = task.is_listed || task.collective.is_some();
+        if !collectives.is_empty() && (is_task || library.has(&task)) {
+            if let (Some(device), Some(kind), Some(times_ns)) =
+                (task.device, task.kind, task.times_ns)
+                && !library.is_launch(&task)
+            {
                 tasks.add(device, kind, times_ns);
             }
             feed.notes().repeat(PART_OF_COLLECTIVE);
             return Ok(());
         }
-        let kind = names.of(row.number(11)).or(names.of(row.number(6)));
-        let computed = names.of(row.number(7));
-        let (Some(name), Some(times_ns)) = (computed.or(kind), row.times(0)) else {
+        let (Some(name), Some(times_ns)) = (task.computed.or(task.kind), task.times_ns) else {
             return feed.leave_out(NO_NAME_OR_TIMES);
         };
         let operation = row.number(9);
@@ -157,29 +158,26 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
         let direction = direction.and_then(Direction::from_words);
         let described = direction.map(|direction| format!("Memcpy {}", direction.name()));
         feed.slice(&Slice {
-            correlation: connection.map(i64::cast_unsigned),
-            device,
-            stream,
+            correlation: task.connection.map(i64::cast_unsigned),
+            device: task.device,
+            stream: task.stream,
             bytes: row.unsigned(8),
-            key: row.unsigned(5).filter(|_| computed.is_some()),
+            key: row.unsigned(5).filter(|_| task.computed.is_some()),
             ..Slice::new(Kind::Work, described.as_deref().unwrap_or(name), times_ns)
         })
     })?;
-    // Older files name no device with a collective, and have tasks of one.
-    let only = devices.first().filter(|_| devices.len() == 1).copied();
     let waits = tasks.waits();
     for (connection, ops) in collectives {
         for op in ops {
-            let device = op.device.or(only);
+            let device = op.device.or(library.only_device);
             let of_device = device.and_then(|device| waits.get(&device));
-            let (start_ns, end_ns) = op.times_ns;
-            let wait_ns = of_device.map_or(0, |waits| waits.within_ns(start_ns, end_ns));
-            let text = wait_ns.to_string();
+            let wait_ns = of_device.and_then(|waits| waits.within_ns(op.times_ns));
+            let text = wait_ns.unwrap_or_default().to_string();
             let wait = [(WAIT_NS, text.as_str())];
             feed.slice(&Slice {
                 correlation: Some(connection.cast_unsigned()),
                 device,
-                attributes: if wait_ns > 0 { &wait } else { &[] },
+                attributes: if wait_ns.is_some() { &wait } else { &[] },
                 stream: streams.get(&connection).copied(),
                 ..Slice::new(Kind::Kernel, &op.name, op.times_ns)
             })?;
@@ -188,13 +186,164 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
     Ok(())
 }
 
+type Collectives = BTreeMap<i64, Vec<Collective>>;
+
+/// A row of `TASK` and of the tables that describe it.
+struct Task<'n> {
+    device: Option<u32>,
+    stream: Option<u32>,
+    times_ns: Option<(i64, i64)>,
+    connection: Option<i64>,
+    /// The connection, if it is that of a whole collective.
+    collective: Option<i64>,
+    /// `COMMUNICATION_TASK_INFO` has it.
+    is_listed: bool,
+    kind: Option<&'n str>,
+    /// Name of the kernel.
+    computed: Option<&'n str>,
+}
+
+impl<'n> Task<'n> {
+    fn of(row: Cells<'_>, names: &'n Texts, collectives: &Collectives) -> Self {
+        let connection = row.number(4).filter(|id| *id != NO_CONNECTION);
+        // At level 0 the profiler states no kinds of tasks of collectives.
+        let stated = names.of(row.number(11)).filter(|kind| *kind != "N/A");
+        Self {
+            device: row.small(2),
+            stream: row.small(3),
+            times_ns: row.times(0),
+            connection,
+            collective: connection.filter(|connection| collectives.contains_key(connection)),
+            is_listed: row.number(10).is_some(),
+            kind: stated.or(names.of(row.number(6))),
+            computed: names.of(row.number(7)),
+        }
+    }
+}
+
+/// Streams that only the library of collectives uses. Only the first stream of a collective has tasks with its
+/// connection.
+#[derive(Default)]
+struct LibraryStreams {
+    streams: HashSet<(u32, u32)>,
+    /// By device.
+    collectives: BTreeMap<u32, IntervalSet<i64>>,
+    /// Connections of collectives whose tasks are listed.
+    listed: HashSet<i64>,
+    /// Older files name no device with a collective, and have tasks of one.
+    only_device: Option<u32>,
+}
+
+#[derive(Default)]
+struct StreamUse {
+    has_tasks_of_collectives: bool,
+    has_other_work: bool,
+    total_ns: i64,
+    within_ns: i64,
+}
+
+impl StreamUse {
+    fn see(&mut self, task: &Task<'_>, name: &str) {
+        if is_task_of_collective(name) || task.is_listed || task.collective.is_some() {
+            self.has_tasks_of_collectives = true;
+            return;
+        }
+        // Work of collectives has no call of its own.
+        let is_launched = task.connection.is_some();
+        if is_of_unknown_kind(name) && !is_launched {
+            self.has_tasks_of_collectives = true;
+        } else if !is_copy(name) || is_launched {
+            self.has_other_work = true;
+        }
+    }
+}
+
+impl LibraryStreams {
+    fn find(
+        rows: &Rows<'_>,
+        sql: &str,
+        names: &Texts,
+        collectives: &Collectives,
+    ) -> Result<Self, Error> {
+        let mut out = Self::default();
+        let mut devices = BTreeSet::new();
+        rows.each("SELECT DISTINCT deviceId FROM TASK", |row| {
+            devices.extend(row.small(0));
+            Ok(())
+        })?;
+        out.only_device = devices.first().filter(|_| devices.len() == 1).copied();
+        let mut times: BTreeMap<u32, IntervalSetBuilder<i64>> = BTreeMap::new();
+        for op in collectives.values().flatten() {
+            if let Some(device) = op.device.or(out.only_device) {
+                let (start_ns, end_ns) = op.times_ns;
+                times.entry(device).or_default().add(start_ns, end_ns);
+            }
+        }
+        let times = times.into_iter();
+        out.collectives = times.map(|(device, of)| (device, of.finish())).collect();
+        if out.collectives.is_empty() {
+            return Ok(out);
+        }
+        let mut uses: HashMap<(u32, u32), StreamUse> = HashMap::new();
+        rows.each(sql, |row| {
+            let task = Task::of(row, names, collectives);
+            if task.is_listed {
+                out.listed.extend(task.collective);
+            }
+            let place = task.device.zip(task.stream);
+            let name = task.computed.or(task.kind);
+            let (Some(place), Some(name), Some((start_ns, end_ns))) = (place, name, task.times_ns)
+            else {
+                return Ok(());
+            };
+            if is_mark_row(name) || is_wait_row(name) {
+                return Ok(());
+            }
+            let of = uses.entry(place).or_default();
+            of.see(&task, name);
+            let collectives = out.collectives.get(&place.0);
+            of.total_ns = of.total_ns.saturating_add(end_ns.saturating_sub(start_ns));
+            let within_ns = collectives.map_or(0, |set| set.within_ns(start_ns, end_ns));
+            of.within_ns = of.within_ns.saturating_add(within_ns);
+            Ok(())
+        })?;
+        let is_of_library = |of: &StreamUse| {
+            of.has_tasks_of_collectives
+                && !of.has_other_work
+                && lies_within_collectives(of.total_ns, of.within_ns)
+        };
+        let uses = uses.into_iter().filter(|(_, of)| is_of_library(of));
+        out.streams = uses.map(|(place, _)| place).collect();
+        Ok(out)
+    }
+
+    /// True for a task of a whole collective that nothing but its stream and its time says so of.
+    fn has(&self, task: &Task<'_>) -> bool {
+        let (Some((device, stream)), Some((start_ns, end_ns))) =
+            (task.device.zip(task.stream), task.times_ns)
+        else {
+            return false;
+        };
+        let name = task.kind.unwrap_or_default();
+        self.streams.contains(&(device, stream))
+            && !is_mark_row(name)
+            && !is_wait_row(name)
+            && self.collectives.get(&device).is_some_and(|set| {
+                let end_ns = end_ns.max(start_ns.saturating_add(1));
+                set.overlapping(start_ns, end_ns).next().is_some()
+            })
+    }
+
+    /// True for the launch of a collective whose tasks the file lists: it runs as long as all of them.
+    fn is_launch(&self, task: &Task<'_>) -> bool {
+        let is_of_listed = |connection| self.listed.contains(&connection);
+        !task.is_listed && task.collective.is_some_and(is_of_listed)
+    }
+}
+
 /// The collectives as a whole, by their connection.
-fn collectives(
-    rows: &Rows<'_>,
-    names: &Texts,
-    feed: &mut Feed<'_>,
-) -> Result<BTreeMap<i64, Vec<Collective>>, Error> {
-    let mut collectives = BTreeMap::<i64, Vec<Collective>>::new();
+fn collectives(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<Collectives, Error> {
+    let mut collectives = Collectives::new();
     if !rows.has("COMMUNICATION_OP") {
         return Ok(collectives);
     }

@@ -103,7 +103,11 @@ impl<'i> Rows<'i> {
         let table = table.trim_matches(['"', '`']).to_owned();
         if self.is_partial {
             let text = format!("table {table} was read up to the first damage only: {error}");
-            self.damaged.borrow_mut().push(text);
+            // A table may be read twice.
+            let mut damaged = self.damaged.borrow_mut();
+            if !damaged.contains(&text) {
+                damaged.push(text);
+            }
             return Ok(());
         }
         let problem = format!("sqlite cannot read it: {error}; --partial keeps what can be read");

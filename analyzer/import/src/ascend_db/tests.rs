@@ -79,13 +79,70 @@ fn a_collective_states_how_long_its_tasks_only_wait() {
         ]
         .concat(),
     );
+    // The first collective has a task that lasts as long as all of it: its launch.
+    assert_eq!(waits(&run), ["210 200", "400 250"]);
+}
+
+/// Lengths of collectives, and how long they waited.
+fn waits(run: &Imported) -> Vec<String> {
     let kernels = run.rows("kernels", "id dur_ns");
-    let kernel = kernels.iter().find_map(|row| row.strip_suffix(" 400"));
-    // The first collective has a computing task beside its wait.
+    let attributes = run.rows("attributes", "span name integer");
+    let wait = |row: &String| {
+        let (id, dur_ns) = row.split_once(' ')?;
+        let mut of_kernel = attributes.iter().filter_map(|row| row.strip_prefix(id));
+        let wait_ns = of_kernel.find_map(|row| row.strip_prefix(" collective_wait_ns "))?;
+        Some(format!("{dur_ns} {wait_ns}"))
+    };
+    kernels.iter().filter_map(wait).collect()
+}
+
+/// Tasks on streams 5 and 6, without connections, during the collective of [`COLLECTIVES`]; those of stream 7 go on.
+const OF_LIBRARY: &str = "
+INSERT INTO STRING_IDS VALUES (20, 'Other'), (21, 'REDUCE_ASYNC_V2'), (22, 'N/A'), (23, 'NOTIFY_WAIT');
+INSERT INTO TASK VALUES (1298, 1400, 1, 4294967295, 20, 7, 20, 0, 5, 1, 0), (1400, 1500, 1, 4294967295, 21, 7, 20, 0, 5, 2, 0),
+  (1310, 1480, 1, 4294967295, 22, 7, 23, 0, 6, 1, 0), (1480, 1490, 1, 4294967295, 23, 7, 5, 0, 6, 2, 0), (1490, 1510, 1, 4294967295, 24, 7, 21, 0, 6, 3, 0),
+  (1400, 1450, 1, 4294967295, 25, 7, 20, 0, 7, 1, 0), (1700, 1750, 1, 4294967295, 26, 7, 20, 0, 7, 2, 0),
+  (1320, 1330, 1, 4294967295, 27, 7, 5, 0, 8, 1, 0), (1340, 1350, 1, 50, 28, 7, 20, 0, 9, 1, 0);";
+
+#[test]
+fn streams_of_the_library_of_collectives_have_no_work_of_their_own() {
+    let run = read(&[COLLECTIVES, OF_LIBRARY].concat());
+    // Streams 5 and 6 have tasks of the collective. That of stream 9 has a call of its own.
     assert_eq!(
-        run.rows("attributes", "span name integer"),
-        [format!("{} collective_wait_ns 250", kernel.unwrap())]
+        run.rows("kernels", "name stream dur_ns"),
+        [
+            "MatMulV2 2 100",
+            "hcom_allReduce__1_0_1 4 210",
+            "Other 9 10",
+            "Other 7 50",
+            "AI_CORE 2 10",
+            "Other 7 50"
+        ]
     );
+    // A copy alone on its stream may be anybody's.
+    assert_eq!(run.rows("transfers", "stream dur_ns"), ["2 60", "8 10"]);
+    // Tasks of unknown kind last most of the collective: its wait is not known.
+    assert_eq!(waits(&run), [""; 0]);
+}
+
+#[test]
+fn tasks_of_unknown_kind_in_a_file_without_whole_collectives_are_kernels() {
+    let run = read(OF_LIBRARY);
+    let kernels = run.rows("kernels", "name");
+    assert_eq!(kernels.iter().filter(|name| *name == "Other").count(), 5);
+}
+
+#[test]
+fn tasks_whose_kind_the_profiler_left_out_are_of_the_kind_of_their_row() {
+    let run = read(
+        &[
+            COLLECTIVES,
+            "INSERT INTO STRING_IDS VALUES (22, 'N/A');
+             UPDATE COMMUNICATION_TASK_INFO SET taskType = 22;",
+        ]
+        .concat(),
+    );
+    assert_eq!(waits(&run), ["210 200"]);
 }
 
 #[test]

@@ -83,6 +83,11 @@ impl Slice<'_> {
     }
 }
 
+/// True for the name of a copy, as [`Kind::Work`] reads it.
+pub(crate) fn is_copy(name: &str) -> bool {
+    super::collector::class_of_work(name) == super::category::Class::Copy
+}
+
 /// Accepts records in any order.
 pub(crate) struct Feed<'a> {
     collector: Collector<'a>,

@@ -9,9 +9,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::vendors::{self, DeviceLane};
 
 use super::lanes::Lanes;
+use crate::collective_tasks::lies_within_collectives;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
@@ -91,6 +93,10 @@ struct Evidence {
     collectives: u64,
     /// Copies, waits and marks, which are found among any work.
     any: u64,
+    /// Tasks that do not say what they do.
+    unknown: u64,
+    /// `None` once a row was seen that is none of collectives.
+    times_of_collectives: Option<IntervalSetBuilder<i64>>,
     /// Operations of a graph, as MindSpore describes those that a device ran.
     operations: u64,
     /// Rows that add up such operations.
@@ -109,6 +115,9 @@ pub(super) struct Seen {
     pub has_correlation: bool,
     pub is_of_collective: bool,
     pub is_of_any_work: bool,
+    pub is_of_unknown_kind: bool,
+    /// A collective as a whole, by its name or that of its thread.
+    pub is_whole_collective: bool,
     pub is_operation: bool,
     pub is_sum: bool,
     pub start_ns: i64,
@@ -141,6 +150,8 @@ impl Survey {
         of.correlations += u64::from(seen.has_correlation);
         of.collectives += u64::from(seen.is_of_collective);
         of.any += u64::from(seen.is_of_any_work);
+        of.unknown += u64::from(seen.is_of_unknown_kind);
+        of.see_times(&seen);
         of.operations += u64::from(seen.is_operation);
         of.sums += u64::from(seen.is_sum);
         // Rows out of order may nest as well: nobody looks back.
@@ -166,6 +177,7 @@ impl Survey {
     /// Decides the roles of the lanes. `devices` are processes that the user declared to be devices.
     pub fn layout(&self, lanes: &Lanes, devices: &[String]) -> Layout {
         let processes = Processes::of(self, lanes, devices);
+        let collectives = processes.collectives(self, lanes);
         let mut layout = Layout::default();
         let mut unclear: BTreeMap<String, &str> = BTreeMap::new();
         let mut streams: HashMap<u32, BTreeSet<u32>> = HashMap::new();
@@ -178,7 +190,7 @@ impl Survey {
                 continue;
             }
             let process = &processes.all[lanes.get(number).process as usize];
-            let role = match evidence.role(process, lanes, number) {
+            let role = match evidence.role(process, lanes, number, &collectives) {
                 Verdict::Role(role) => role,
                 Verdict::Unclear(why) => {
                     unclear.entry(process.title.clone()).or_insert(why);
@@ -445,12 +457,29 @@ impl Processes {
             accelerators,
         }
     }
+
+    /// When the whole collectives of each device ran.
+    fn collectives(&self, survey: &Survey, lanes: &Lanes) -> BTreeMap<u32, IntervalSet<i64>> {
+        let mut times: BTreeMap<u32, IntervalSetBuilder<i64>> = BTreeMap::new();
+        for (number, of) in (0..lanes.len()).zip(&survey.lanes) {
+            let lane = lanes.get(number);
+            let is_whole = lane.name.as_deref().is_some_and(is_of_whole_collectives);
+            let kind = self.all[lane.process as usize].kind;
+            if let (true, ProcessKind::Collectives(device)) = (is_whole, kind) {
+                for (from_ns, to_ns) in of.times().ranges() {
+                    times.entry(device).or_default().add(*from_ns, *to_ns);
+                }
+            }
+        }
+        let times = times.into_iter();
+        times.map(|(device, of)| (device, of.finish())).collect()
+    }
 }
 
 const ASCEND_TASKS: &str = "Ascend Hardware";
 
 /// True for a thread of [`ProcessKind::Collectives`] with one row for each collective.
-fn is_of_whole_collectives(thread: &str) -> bool {
+pub(super) fn is_of_whole_collectives(thread: &str) -> bool {
     thread.contains("Communication")
 }
 
@@ -480,6 +509,44 @@ impl DeviceNumbers {
     }
 }
 
+impl Evidence {
+    fn see_times(&mut self, seen: &Seen) {
+        let is_candidate = seen.is_of_collective
+            || seen.is_of_any_work
+            || seen.is_of_unknown_kind
+            || seen.is_whole_collective;
+        if !is_candidate {
+            self.times_of_collectives = None;
+        } else if self.slices == 1 {
+            self.times_of_collectives = Some(IntervalSetBuilder::default());
+        }
+        if let Some(times) = &mut self.times_of_collectives {
+            times.add(seen.start_ns, seen.end_ns);
+        }
+    }
+
+    fn times(&self) -> IntervalSet<i64> {
+        let times = self.times_of_collectives.clone();
+        times.unwrap_or_default().finish()
+    }
+
+    /// True for a stream of the library that runs collectives. Tasks that do not say what they do count if no call
+    /// launched them and they run during the device's whole collectives.
+    fn has_only_tasks_of(&self, collectives: Option<&IntervalSet<i64>>) -> bool {
+        if self.collectives + self.any + self.unknown != self.slices {
+            return false;
+        }
+        if self.unknown == 0 {
+            return self.collectives > 0;
+        }
+        let times = self.times();
+        let is_within = |collectives: &IntervalSet<i64>| {
+            lies_within_collectives(times.total_ns(), times.common_ns(collectives))
+        };
+        self.correlations + self.arrows == 0 && collectives.is_some_and(is_within)
+    }
+}
+
 enum Verdict {
     Role(Role),
     /// May be a device, for this reason.
@@ -487,7 +554,13 @@ enum Verdict {
 }
 
 impl Evidence {
-    fn role(&self, process: &Process, lanes: &Lanes, number: u32) -> Verdict {
+    fn role(
+        &self,
+        process: &Process,
+        lanes: &Lanes,
+        number: u32,
+        collectives: &BTreeMap<u32, IntervalSet<i64>>,
+    ) -> Verdict {
         let lane = lanes.get(number);
         let name = lane.name.as_deref().unwrap_or("");
         let stream = process
@@ -531,8 +604,7 @@ impl Evidence {
             }
             ProcessKind::Device(device)
                 if process.has_whole_collectives
-                    && self.collectives > 0
-                    && self.collectives + self.any == self.slices =>
+                    && self.has_only_tasks_of(collectives.get(&device)) =>
             {
                 return Verdict::Role(Role::PartOfCollective(device));
             }

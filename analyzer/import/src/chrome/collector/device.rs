@@ -327,6 +327,7 @@ pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
     let begins = |words: &[&str]| words.iter().any(|word| own.starts_with(word));
     let is_copy = begins(&[
         "memcpy",
+        "memcopyasync",
         "copyhost",
         "copydevice",
         "copypeer",

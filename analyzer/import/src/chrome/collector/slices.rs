@@ -10,11 +10,11 @@ use crate::chrome::category::Class;
 use crate::chrome::collectives::Collective;
 use crate::chrome::decimal::{is_in_range, nanoseconds};
 use crate::chrome::event::Event;
-use crate::chrome::layout::{Place, Role, Seen};
+use crate::chrome::layout::{Place, Role, Seen, is_of_whole_collectives};
 use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
 use crate::chrome::unitrace;
-use crate::collective_tasks::WAIT_NS;
+use crate::collective_tasks::{WAIT_NS, is_of_unknown_kind};
 use crate::cuda::call_kind::without_version;
 use crate::cuda::cupti_enums::SyncKind;
 
@@ -188,6 +188,14 @@ impl Collector<'_> {
                 is_of_any_work: vendors::is_wait_row(&name)
                     || vendors::is_mark_row(&name)
                     || class_of_work(&name) == Class::Copy,
+                is_of_unknown_kind: is_of_unknown_kind(&name),
+                is_whole_collective: name.starts_with("hcom_")
+                    || self
+                        .lanes
+                        .get(lane)
+                        .name
+                        .as_deref()
+                        .is_some_and(is_of_whole_collectives),
                 is_operation: class == Class::Unknown
                     && event.others.has(b"fullname")
                     && event.others.has(b"type"),
@@ -227,10 +235,9 @@ impl Collector<'_> {
     /// States of each collective how long its tasks waited.
     pub(super) fn state_waits(&mut self) -> Result<(), Error> {
         let waits = std::mem::take(&mut self.collective_tasks).waits();
-        for (order, device, (start_ns, end_ns)) in std::mem::take(&mut self.collectives_of_tasks) {
+        for (order, device, times_ns) in std::mem::take(&mut self.collectives_of_tasks) {
             let of_device = waits.get(&device);
-            let wait_ns = of_device.map_or(0, |waits| waits.within_ns(start_ns, end_ns));
-            if wait_ns > 0 {
+            if let Some(wait_ns) = of_device.and_then(|waits| waits.within_ns(times_ns)) {
                 self.keep_integer(order, WAIT_NS, wait_ns)?;
             }
         }

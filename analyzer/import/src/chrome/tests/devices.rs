@@ -86,12 +86,20 @@ fn an_npu_has_work_on_streams_and_its_idle_rows_are_no_work() {
             r#""Task Type": "AI_CORE", "Stream Id": 3, "connection_id": 31"#,
         ),
         slice("", "EVENT_WAIT", ("800", "3"), (45, 5), r#""Stream Id": 3"#),
+        slice(
+            "",
+            "MemcopyAsync",
+            ("800", "3"),
+            (50, 2),
+            r#""Stream Id": 3"#,
+        ),
         slice("", "Free", ("900", "3"), (40, 90), ""),
         slice("", "Computing", ("900", "0"), (30, 10), ""),
     ]))
     .unwrap();
     assert_eq!(run.rows("kernels", KERNELS), ["aclnnMm_MatMul 0 3 30000"]);
     assert_eq!(launched(&run), 1);
+    assert_eq!(run.rows("transfers", "stream dur_ns"), ["3 2000"]);
     let columns = "kind name thread device stream";
     assert_eq!(run.rows("syncs", columns), ["stream_wait EVENT_WAIT - 0 3"]);
     assert_eq!(run.rows("bricks", "name"), ["aten::mm"]);
@@ -154,6 +162,57 @@ fn a_collective_of_an_npu_is_one_row_of_its_device() {
         run.rows("kernels", "name device stream"),
         ["MatMul 0 2", "SDMA 0 4", "Notify Wait 0 4"]
     );
+}
+
+/// At level 1, streams of the library of collectives have tasks that do not say what they do.
+#[test]
+fn tasks_of_unknown_kind_during_collectives_are_parts_of_them() {
+    let events = |other: (u32, u32), more: &str, unknown: &str| {
+        let of_stream = |name: &str, stream: &str, times, more: &str| {
+            let more = format!(r#""Physic Stream Id": {stream}, "connection_id": {more}"#);
+            slice("", name, ("800", stream), times, &more)
+        };
+        trace(&[
+            process("800", "Ascend Hardware"),
+            label("800", "NPU"),
+            thread("800", "2", "Stream 2"),
+            thread("800", "11", "Stream 11"),
+            process("900", "HCCL"),
+            label("900", "NPU"),
+            thread("900", "0", "Group 0 Communication"),
+            thread("900", "1", "Plane 0"),
+            slice("", "hcom_allReduce__1_0", ("900", "0"), (40, 40), ""),
+            slice("", "Notify_Wait", ("900", "1"), (45, 35), ""),
+            of_stream("MatMul", "2", (10, 20), "31"),
+            of_stream(unknown, "11", (40, 10), more),
+            of_stream(unknown, "11", other, more),
+        ])
+    };
+    let kernels = |other, more, unknown| {
+        let run = import(events(other, more, unknown)).unwrap();
+        let waits = run.rows("attributes", "name integer");
+        let waits = waits.into_iter().filter(|row| row.contains("_wait_ns"));
+        let waits: Vec<String> = waits.collect();
+        (run.rows("kernels", "name stream"), waits)
+    };
+    let whole = ["MatMul 2", "hcom_allReduce__1_0 0"];
+    let (rows, waits) = kernels((50, 30), "-1", "Other");
+    assert_eq!(rows, whole);
+    // What the other tasks did is not known, nor whether the collective waited.
+    assert_eq!(waits, [""; 0]);
+    // They last less than its waits, which count outside of them.
+    let (rows, waits) = kernels((50, 5), "-1", "Other");
+    assert_eq!(rows, whole);
+    assert_eq!(waits, ["collective_wait_ns 25000"]);
+    for (other, more, unknown) in [
+        ((90, 30), "-1", "Other"),
+        ((50, 30), "32", "Other"),
+        ((50, 30), "-1", "Add"),
+    ] {
+        let (rows, waits) = kernels(other, more, unknown);
+        assert_eq!(rows.len(), 4, "{rows:?}");
+        assert_eq!(waits, ["collective_wait_ns 35000"]);
+    }
 }
 
 #[test]
