@@ -12,11 +12,14 @@
 //!
 //! Names are held in memory, rows are not.
 
+mod allocators;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::vendors::{is_mark_row, is_task_of_collective, is_wait_row};
 
+use self::allocators::{AllocatorId, Allocators, Change};
 use crate::Error;
 use crate::chrome::feed::{Feed, Kind, NO_BYTES, NO_NAME_OR_TIMES};
 use crate::chrome::feed::{PART_OF_COLLECTIVE, Slice, WAIT_OF_LOWER_LAYER, is_copy};
@@ -442,23 +445,61 @@ fn marks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
     })
 }
 
-/// The allocations of operators, with the totals of the allocator that the file states.
+/// The allocations of operators, with what the allocators of their device then held together.
 fn allocations(rows: &Rows<'_>, feed: &mut Feed<'_>) -> Result<(), Error> {
     if !rows.has("OP_MEMORY") {
         return Ok(());
     }
-    let sql = "SELECT allocationTime AS time, size AS bytes, allocationTotalAllocated, allocationTotalReserved, deviceId \
-               FROM OP_MEMORY WHERE allocationTime > 0 UNION ALL \
-               SELECT releaseTime, -size, releaseTotalAllocated, releaseTotalReserved, deviceId FROM OP_MEMORY \
-               WHERE releaseTime > 0 ORDER BY time";
-    rows.each(sql, |row| {
-        let stated = row.number(0).zip(row.number(1)).zip(row.small(4));
-        let Some(((time_ns, bytes), device)) = stated else {
+    // Memory that CANN takes by itself has no stream of PyTorch, and totals of its own.
+    let states_stream = rows.columns("OP_MEMORY")?.contains("streamptr");
+    let is_of_pytorch = if states_stream {
+        "streamPtr IS NOT NULL"
+    } else {
+        "1"
+    };
+    let sql = format!(
+        "SELECT allocationTime AS time, size AS bytes, allocationTotalAllocated, allocationTotalReserved, deviceId, \
+         {is_of_pytorch} FROM OP_MEMORY WHERE allocationTime > 0 UNION ALL \
+         SELECT releaseTime, -size, releaseTotalAllocated, releaseTotalReserved, deviceId, {is_of_pytorch} \
+         FROM OP_MEMORY WHERE releaseTime > 0 ORDER BY time"
+    );
+    let mut allocators = Allocators::default();
+    rows.each(&sql, |row| {
+        if let Some((id, change)) = allocation(row) {
+            allocators.begin(id, &change);
+        }
+        Ok(())
+    })?;
+    rows.each(&sql, |row| {
+        let (Some((id, change)), Some(time_ns)) = (allocation(row), row.number(0)) else {
             return feed.leave_out(NO_BYTES);
         };
-        let totals = row.unsigned(2).zip(row.unsigned(3));
-        feed.allocation((0, 0), time_ns, bytes, None, Some(device), totals)
+        let mut add =
+            |bytes, totals| feed.allocation((0, 0), time_ns, bytes, None, Some(id.device), totals);
+        let unrecorded_bytes = allocators.change(id, &change);
+        if unrecorded_bytes != 0 {
+            add(unrecorded_bytes, None)?;
+        }
+        add(change.bytes, allocators.totals_bytes(id.device))
     })
+}
+
+fn allocation(row: Cells<'_>) -> Option<(AllocatorId, Change)> {
+    let id = AllocatorId {
+        device: row.small(4)?,
+        is_of_pytorch: row.number(5) == Some(1),
+    };
+    let allocated_bytes = row.number(2).zip(row.number(3));
+    let totals_bytes =
+        allocated_bytes.filter(|(allocated, reserved)| *allocated >= 0 && *reserved >= 0);
+    let bytes = row.number(1)?;
+    Some((
+        id,
+        Change {
+            bytes,
+            totals_bytes,
+        },
+    ))
 }
 
 fn counters(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Error> {

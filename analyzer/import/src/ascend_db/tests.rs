@@ -189,7 +189,7 @@ fn copies_have_their_bytes_and_direction_and_operators_their_memory() {
          INSERT INTO ENUM_MEMCPY_OPERATION VALUES (1, 'host to device');
          INSERT INTO MEMCPY_INFO VALUES (4, 4096, 1);
          CREATE TABLE OP_MEMORY (name INTEGER, size INTEGER, allocationTime INTEGER, releaseTime INTEGER, allocationTotalAllocated INTEGER, allocationTotalReserved INTEGER, releaseTotalAllocated INTEGER, releaseTotalReserved INTEGER, deviceId INTEGER);
-         INSERT INTO OP_MEMORY VALUES (12, 512, 900, 1700, 1512, 4096, 1000, 4096, 1), (12, 256, 950, NULL, 1768, 4096, NULL, NULL, 1);
+         INSERT INTO OP_MEMORY VALUES (12, 512, 900, 1700, 1512, 4096, 1256, 4096, 1), (12, 256, 950, NULL, 1768, 4096, NULL, NULL, 1);
          CREATE TABLE HBM (deviceId INTEGER, timestampNs INTEGER);
          INSERT INTO HBM VALUES (1, 900), (1, 901);",
     );
@@ -198,6 +198,32 @@ fn copies_have_their_bytes_and_direction_and_operators_their_memory() {
     assert_eq!(run.notes.left_out["table HBM"], 2);
     let peak = run.rows("counters", "name value");
     assert!(peak.contains(&"gpu1 allocated 1768".to_owned()), "{peak:?}");
+}
+
+/// PyTorch's allocator and CANN's state totals of their own. CANN's are those before a release.
+#[test]
+fn totals_of_a_device_are_those_of_all_its_allocators_and_account_for_every_byte() {
+    let run = read(
+        "CREATE TABLE OP_MEMORY (name INTEGER, size INTEGER, allocationTime INTEGER, releaseTime INTEGER, allocationTotalAllocated INTEGER, allocationTotalReserved INTEGER, releaseTotalAllocated INTEGER, releaseTotalReserved INTEGER, streamPtr INTEGER, deviceId INTEGER);
+         INSERT INTO OP_MEMORY VALUES (12, 512, 900, NULL, 1512, 4096, NULL, NULL, 99, 1), (12, 700, 910, 930, 764, 1024, 764, 1024, NULL, 1),
+           (12, 256, 920, 950, 1368, 4096, 1112, 4096, 99, 1), (12, 100, 940, NULL, 164, 1024, NULL, NULL, NULL, 1);",
+    );
+    // Between the first and the third, 400 bytes from before the recording were released.
+    assert_eq!(
+        run.rows("allocations", "bytes"),
+        ["512", "700", "-400", "256", "-700", "100", "-256"]
+    );
+    let counters = run.rows("counters", "name value");
+    let of = |field: &str| -> Vec<String> {
+        let name = format!("gpu1 {field} ");
+        let values = counters.iter().filter_map(|row| row.strip_prefix(&name));
+        values.map(str::to_owned).collect()
+    };
+    assert_eq!(
+        of("allocated"),
+        ["1576", "2276", "2132", "1432", "1532", "1276"]
+    );
+    assert_eq!(of("reserved"), ["5120"; 6]);
 }
 
 #[test]
