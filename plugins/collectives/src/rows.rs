@@ -238,7 +238,7 @@ fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
                 let label = lanes.labels.get(span.label);
                 let name = lanes.texts.text(label.name);
                 let is_own = lanes.texts.text(label.category) == COMMUNICATION;
-                let operation = Operation::parse(name);
+                let operation = Operation::of_kernel(name);
                 let is_communication =
                     label.class == Class::Kernel && (is_own || operation.is_some());
                 is_communication

@@ -43,7 +43,12 @@ pub struct Label {
 
 impl Label {
     pub fn is_communication(&self) -> bool {
-        self.category == COMMUNICATION || Operation::parse(&self.name).is_some()
+        let operation = if self.class == Class::Kernel {
+            Operation::of_kernel(&self.name)
+        } else {
+            Operation::parse(&self.name)
+        };
+        self.category == COMMUNICATION || operation.is_some()
     }
 }
 

@@ -181,7 +181,7 @@ impl Rows {
             launches.extend(called.get(row).map(|called_ns| (id, called_ns)));
             let number = out.names.number(name);
             if number as usize == communicates.len() {
-                communicates.push(Operation::parse(name).is_some());
+                communicates.push(Operation::of_kernel(name).is_some());
             }
             let stream = stream
                 .get(row)

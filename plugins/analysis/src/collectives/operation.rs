@@ -1,5 +1,7 @@
 //! Operations of collectives: their names in PyTorch and NCCL, whether they synchronise, and their bandwidths.
 
+use crate::vendors;
+
 /// A collective operation, or one of two ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
@@ -81,9 +83,9 @@ impl Operation {
         }
         word.retain(|c| c.is_ascii_alphanumeric());
         let starts = |words: &[&str]| {
-            let of = word
-                .strip_prefix("nccl")
-                .or(word.strip_prefix("c10d"))
+            let mut libraries = ["nccl", "c10d", "hcom", "hccl"].into_iter();
+            let of = libraries
+                .find_map(|library| word.strip_prefix(library))
                 .unwrap_or(&word);
             words.iter().any(|start| of.starts_with(start))
         };
@@ -100,10 +102,21 @@ impl Operation {
             () if starts(&["barrier"]) => Self::Barrier,
             () if starts(&["sendrecv"]) => Self::SendRecv,
             () if starts(&["send", "isend"]) => Self::Send,
-            () if starts(&["recv", "irecv"]) => Self::Recv,
+            () if starts(&["recv", "irecv", "receive"]) => Self::Recv,
             () if is_kernel || starts(&["coalesced"]) => Self::Other,
             () => return None,
         })
+    }
+
+    /// The same for the name of a kernel. Kernels also broadcast, reduce, gather and scatter the data of their own
+    /// device: of these only names that [belong to communication](vendors::is_communication) are collectives.
+    pub fn of_kernel(name: &str) -> Option<Self> {
+        let operation = Self::parse(name)?;
+        let may_be_local = matches!(
+            operation,
+            Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter
+        );
+        (!may_be_local || vendors::is_communication(name)).then_some(operation)
     }
 
     /// True if no rank leaves before the last has arrived. A broadcast lets its root go, a reduction all others.
@@ -170,6 +183,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn kernels_that_move_data_of_their_own_device_are_no_collectives() {
+        for (name, operation) in [
+            ("BroadcastTo44", None),
+            ("ReduceSumD12", None),
+            ("GatherV2", None),
+            ("hcom_broadcast__307_0_1", Some(Operation::Broadcast)),
+            (
+                "ncclDevKernel_Reduce_Sum_f32_RING_LL",
+                Some(Operation::Reduce),
+            ),
+            ("all-reduce.12", Some(Operation::AllReduce)),
+        ] {
+            assert_eq!(Operation::of_kernel(name), operation, "{name}");
+        }
+    }
+
+    #[test]
     fn names_of_programs_and_kernels() {
         for (text, operation) in [
             ("allreduce", Some(Operation::AllReduce)),
@@ -201,6 +231,8 @@ mod tests {
                 "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096>)",
                 Some(Operation::Other),
             ),
+            ("hcom_allReduce__307_0_1", Some(Operation::AllReduce)),
+            ("hcom_receive__307_0_1", Some(Operation::Recv)),
             ("wait", None),
             ("void at::native::reduce_kernel<512, 1>()", None),
             ("sgemm", None),
