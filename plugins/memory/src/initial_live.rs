@@ -24,19 +24,25 @@ pub struct InitialLive {
 
 /// By device: times and bytes, sorted by time.
 #[derive(Clone, Debug, Default)]
-pub struct Totals(BTreeMap<i64, Vec<(i64, i64)>>);
+pub struct Totals(BTreeMap<Place, Vec<(i64, i64)>>);
 
 impl Totals {
-    /// Reads input `totals`. Empty for a run of several ranks, because their devices have the same numbers.
+    /// Reads input `totals`, or `totals_of_ranks` for a run of several ranks.
     ///
     /// # Errors
     /// It lacks a column or has it in another type.
     pub fn load(run: &mut Run, has_ranks: bool) -> Result<Self> {
-        let table = run.table("totals")?;
+        let input = if has_ranks {
+            "totals_of_ranks"
+        } else {
+            "totals"
+        };
+        let table = run.table(input)?;
         let mut out = Self::default();
-        if has_ranks || table.is_missing() {
+        if table.is_missing() {
             return Ok(out);
         }
+        let rank = has_ranks.then(|| table.u64("rank")).transpose()?;
         let (time, name) = (table.i64("time_ns")?, table.text("name")?);
         let value = table.f64("value")?;
         for row in 0..table.rows() {
@@ -47,10 +53,14 @@ impl Totals {
             // Doubles hold whole numbers up to 2^53.
             let bytes = value.get(row).filter(|bytes| (0.0..9e15).contains(bytes));
             if let (Some(device), Some(time_ns), Some(bytes)) = (device, time.get(row), bytes) {
-                out.0
-                    .entry(device)
-                    .or_default()
-                    .push((time_ns, bytes as i64));
+                let rank = rank.as_ref().and_then(|rank| rank.get(row));
+                let place = Place {
+                    rank,
+                    device: Some(device),
+                    heap: None,
+                };
+                let of_device = out.0.entry(place).or_default();
+                of_device.push((time_ns, bytes as i64));
             }
         }
         for totals in out.0.values_mut() {
@@ -67,10 +77,7 @@ impl Totals {
         rows: &Rows,
         window: Option<Window>,
     ) -> Option<InitialLive> {
-        let totals = self
-            .0
-            .get(&place.device?)
-            .filter(|_| place.heap.is_none())?;
+        let totals = self.0.get(&place)?;
         let mut rows = rows.iter().peekable();
         let (mut sum, mut out) = (0_i128, None::<InitialLive>);
         for at in totals.chunk_by(|a, b| a.0 == b.0) {

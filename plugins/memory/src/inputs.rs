@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-pub const INPUTS: [Input; 10] = [
+pub const INPUTS: [Input; 11] = [
     // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
     // keeps that order where the clock did not tick in between.
     Input::sql(
@@ -49,6 +49,14 @@ pub const INPUTS: [Input; 10] = [
         "totals",
         "SELECT time_ns, name, value FROM counters \
          WHERE name LIKE 'gpu% allocated' AND source IN ('measured', 'computed') AND unit = 'bytes'",
+    )
+    .optional(),
+    // Devices of ranks may have the same numbers: the column `rank` is only there with ranks.
+    Input::sql(
+        "totals_of_ranks",
+        "SELECT r.rank AS rank, c.time_ns AS time_ns, c.name AS name, c.value AS value \
+         FROM counters AS c JOIN ranks AS r ON c.rank = r.rank \
+         WHERE c.name LIKE 'gpu% allocated' AND c.source IN ('measured', 'computed') AND c.unit = 'bytes'",
     )
     .optional(),
     // Only there where the run holds ranks: the host memory of each is its own.

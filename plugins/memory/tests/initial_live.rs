@@ -9,6 +9,10 @@ type Row = (i64, Option<i64>, i64, Option<u64>);
 type Total = (i64, &'static str, f64);
 
 fn run(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Output {
+    testing::run::<Memory>(inputs(rows, totals, window), "{}").unwrap()
+}
+
+fn inputs(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Vec<TableBuilder> {
     let none = || rows.iter().map(|_| None::<u64>);
     let empty = || (Vec::<i64>::new(), Vec::<&str>::new());
     let mut inputs: Vec<TableBuilder> = vec![
@@ -57,7 +61,7 @@ fn run(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Output {
                 .i64("until_ns", [until_ns]),
         );
     }
-    testing::run::<Memory>(inputs, "{}").unwrap()
+    inputs
 }
 
 /// Peak, its time, live bytes before and at the end of the first place.
@@ -218,4 +222,25 @@ fn the_place_with_the_most_bytes_leads() {
         titles[0].starts_with("gpu0") && titles[1].starts_with("host"),
         "{titles:?}"
     );
+}
+
+/// Ranks 0 and 1, which both call their device 0.
+#[test]
+fn each_rank_has_the_totals_of_its_own_device() {
+    const TOTALS_OF_RANKS: [(u64, i64, f64); 3] =
+        [(0, 10, 1100.0), (1, 10, 5100.0), (1, 20, 5150.0)];
+    let of_rank = |rank: i64| ROWS.map(|row| (row.0, Some(rank << 16), row.2, row.3));
+    let rows = [of_rank(0), of_rank(1)].concat();
+    let mut inputs = inputs(&rows, &TOTALS, None);
+    inputs.push(Table::build("ranks").u64("rank", [0, 1]));
+    inputs.push(
+        Table::build("totals_of_ranks")
+            .u64("rank", TOTALS_OF_RANKS.map(|row| row.0))
+            .i64("time_ns", TOTALS_OF_RANKS.map(|row| row.1))
+            .text("name", ["gpu0 allocated"; 3])
+            .f64("value", TOTALS_OF_RANKS.map(|row| row.2)),
+    );
+    let output = testing::run::<Memory>(inputs, "{}").unwrap();
+    let peaks = output.table("places").i64("peak_bytes").unwrap();
+    assert_eq!([peaks.get(0), peaks.get(1)], [Some(1150), Some(5150)]);
 }
