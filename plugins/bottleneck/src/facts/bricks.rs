@@ -86,7 +86,7 @@ pub struct Bricks {
     /// Busy time of host lanes, longest first.
     pub host_busy_ns: Vec<(String, i64)>,
     by_thread: BTreeMap<i64, IntervalSetBuilder<i64>>,
-    /// Time in bricks by rank without host waits; filled only for runs of several ranks.
+    /// Time in bricks on any thread by rank, without host waits; filled only for runs of several ranks.
     pub rank_busy_ns: BTreeMap<i64, i64>,
 }
 
@@ -345,17 +345,23 @@ impl Bricks {
     }
 
     pub fn busy_by_rank(&mut self, device: &Device, window: &Window) {
+        let mut of_ranks: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
         for (thread, ranges) in std::mem::take(&mut self.by_thread) {
             let waits = device
                 .waits
                 .iter()
                 .filter(|wait| wait.thread == Some(thread));
             let waits = waits.filter_map(|wait| window.cut(wait.start_ns, wait.end_ns));
-            let (ranges, waits) = (ranges.finish(), waits.collect());
-            let busy_ns = ranges.total_ns().saturating_sub(ranges.common_ns(&waits));
-            let sum = self.rank_busy_ns.entry(thread >> 16).or_default();
-            *sum = sum.saturating_add(busy_ns);
+            let busy = ranges.finish().difference(&waits.collect());
+            let of_rank = of_ranks.entry(thread >> 16).or_default();
+            for (from_ns, until_ns) in busy.ranges() {
+                of_rank.add(*from_ns, *until_ns);
+            }
         }
+        let of_ranks = of_ranks.into_iter();
+        self.rank_busy_ns = of_ranks
+            .map(|(rank, times)| (rank, times.finish().total_ns()))
+            .collect();
     }
 
     pub fn is_before_steps(&self, name: &str) -> bool {

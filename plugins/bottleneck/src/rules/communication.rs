@@ -363,7 +363,7 @@ fn draft(
             time(all_ns),
             match late_ns {
                 0 => String::new(),
-                _ => format!(", of which {} more is waiting for other ranks", time(late_ns)),
+                _ => format!("; {} of it is waiting for other ranks", time(late_ns)),
             }
         ),
         fix: "overlapping it with compute would save next to nothing".into(),

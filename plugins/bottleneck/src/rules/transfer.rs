@@ -106,13 +106,20 @@ impl Rule for Transfer {
                 .filter_map(|copy| copy.copy)
                 .filter(|copy| copy.is_pageable)
                 .count() as u64;
+            let pageable_ns = copies
+                .iter()
+                .filter(|copy| copy.copy.is_some_and(|copy| copy.is_pageable))
+                .map(|copy| copy.dur_ns())
+                .saturating_sum();
+            let copies_ns = copies.iter().map(|copy| copy.dur_ns()).saturating_sum();
+            let is_pageable = pageable_ns.saturating_mul(2) >= copies_ns;
             let hides = free_ns.saturating_mul(2) >= capped;
             let (gain_ns, fix, assumption) = if hides {
                 (capped.min(free_ns), "overlapping copies with kernels", "copies of the next piece overlap the kernels of this one, which nothing in the program prevents".to_owned())
             } else {
                 (
                     capped / 2,
-                    if pageable > 0 {
+                    if is_pageable {
                         "moving half the bytes, or all of them twice as fast from pinned memory,"
                     } else {
                         "moving half the bytes"

@@ -122,3 +122,27 @@ fn without_rules_nothing_changes() {
     };
     assert!(by_brick(&fixture).contains(&"gemm | uncategorised | 2".to_owned()));
 }
+
+#[test]
+fn what_lies_within_work_of_a_profiler_is_the_profiler_s() {
+    let run = RunFixture {
+        wall_ns: Some(100),
+        bricks: vec![
+            interval(1, "function", "start_trace", 0, 40),
+            interval(2, "function", "import", 5, 30),
+            interval(3, "brick", "aten::conv", 10, 20),
+            interval(4, "function", "import", 50, 60),
+        ],
+        rules: vec![("start_trace", "profiler"), ("aten::conv", "convolution")],
+        ..RunFixture::default()
+    };
+    assert_eq!(
+        by_brick(&run),
+        [
+            "aten::conv | profiler | 1",
+            "import | profiler | 1",
+            "import | uncategorised | 1",
+            "start_trace | profiler | 1",
+        ]
+    );
+}
