@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use trueno_analysis::vendors::is_communication;
+
 use crate::facts::Facts;
 use crate::limit::MAX_GAP;
 use crate::sentence::short;
@@ -13,6 +15,9 @@ const MIN_SHARE: f64 = 0.01;
 /// what to begin with.
 const SMALL_SHARE: f64 = 0.05;
 const TIMES: i64 = 5;
+
+/// Share of the critical path.
+const MUCH_PROFILER: f64 = 0.2;
 
 /// Table with the gains from halving the time of a name.
 const HALVED: &str = "critical_path.opportunity";
@@ -66,17 +71,27 @@ impl Gain {
         let found = top.chain(at_roof).filter(is_worth);
         // Of equal ones the first.
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
-        let has_halved = !is_gap && facts.job.is_none();
+        // Half the time of what holds the profiler's own work saves that without it, too.
+        let profiler = facts.path.map_or(0.0, |path| path.profiler);
+        let has_halved = !is_gap && facts.job.is_none() && profiler < MUCH_PROFILER;
         let halved = halved(facts).filter(|_| has_halved).filter(is_worth);
         let is_small = |fix: &(i64, String, &str)| {
             let share = facts.gain_share(fix.0).unwrap_or(0.0);
-            let halved_ns = halved.as_ref().map_or(0, |halved| halved.0);
+            // A collective may wait for other ranks all along.
+            let computes = |halved: &&(i64, String, &str)| !is_communication(&halved.1);
+            let halved_ns = halved
+                .as_ref()
+                .filter(computes)
+                .map_or(0, |halved| halved.0);
             share < SMALL_SHARE && halved_ns / TIMES >= fix.0
         };
         let found = found.filter(|fix| !is_small(fix)).or(halved);
         match found {
             None if facts.job.is_some() => {
                 Self::NotKnown("re-timing the job finds nothing that slows it down")
+            }
+            None if profiler >= MUCH_PROFILER => {
+                Self::NotKnown("the profiler itself takes much of the critical path")
             }
             None if is_gap => Self::NotKnown("nothing was recorded for most of the critical path"),
             Some((ns, fix, source)) => Self::Known {

@@ -528,6 +528,28 @@ fn a_fix_that_saves_little_is_not_named_before_the_kernel_that_takes_most() {
 }
 
 #[test]
+fn half_the_time_of_what_holds_the_profiler_is_no_gain() {
+    for (category, share, has_gain) in [
+        ("profiler", 0.5, false),
+        ("profiler", 0.1, true),
+        ("GEMM", 0.5, true),
+    ] {
+        let names = Table::build("path_names")
+            .text("name", ["inner", "aten::mm"])
+            .text("category", [category, "GEMM"])
+            .f64("wall_share", [share, 0.4]);
+        let text = sentence(&summary([
+            wall(100 * MS, 2),
+            categories(&[("host", "GEMM", 90 * MS)]),
+            lanes(&[("thread 0", 100 * MS, 100 * MS)]),
+            names,
+            halved(&[("aten::mm", 45 * MS)]),
+        ]));
+        assert_eq!(text.contains("in half the time"), has_gain, "{text}");
+    }
+}
+
+#[test]
 fn gaps_that_the_host_leaves_bound_nothing_where_the_device_computes_for_twice_as_long() {
     for (gain_ms, by_computation) in [(25, true), (40, false)] {
         let [idle, exposure] = devices(&[("gpu0", 100 * MS, 75 * MS, 0, 0)]);

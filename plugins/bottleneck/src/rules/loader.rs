@@ -88,6 +88,7 @@ impl Rule for DataLoad {
         let rest_ns = facts.window.wall_ns.saturating_sub(all_ns);
         // Loading goes on beside the work already, or is nearly all there is.
         let is_alongside = rest_ns.saturating_mul(4) < path_ns;
+        let has_workers = name.contains("MultiProcessingDataLoader");
         let (gain_ns, fix, assumption) = if is_alongside {
             (
                 facts.path.gain_ns(name, 0.5).min(path_ns / 2),
@@ -97,13 +98,17 @@ impl Rule for DataLoad {
         } else if all_ns > rest_ns && !facts.idle.spans.is_empty() {
             (
                 path_ns,
-                "loading ahead in several workers",
+                if has_workers {
+                    "adding loader workers"
+                } else {
+                    "loading ahead in several workers"
+                },
                 "as many workers load side by side as it takes for no step to wait, and their processors are free".to_owned(),
             )
         } else {
             (
                 path_ns.min(rest_ns),
-                if name.contains("MultiProcessingDataLoader") {
+                if has_workers {
                     "adding loader workers"
                 } else {
                     "loading the next input ahead"
