@@ -169,6 +169,11 @@ fn tasks(rows: &Rows<'_>, names: &Texts, feed: &mut Feed<'_>) -> Result<(), Erro
             ..Slice::new(Kind::Work, described.as_deref().unwrap_or(name), times_ns)
         })
     })?;
+    for op in collectives.values().flatten() {
+        if let Some(device) = op.device.or(library.only_device) {
+            tasks.add_collective(device, op.times_ns);
+        }
+    }
     let waits = tasks.waits();
     for (connection, ops) in collectives {
         for op in ops {
@@ -461,7 +466,7 @@ fn allocations(rows: &Rows<'_>, feed: &mut Feed<'_>) -> Result<(), Error> {
         "SELECT allocationTime AS time, size AS bytes, allocationTotalAllocated, allocationTotalReserved, deviceId, \
          {is_of_pytorch} FROM OP_MEMORY WHERE allocationTime > 0 UNION ALL \
          SELECT releaseTime, -size, releaseTotalAllocated, releaseTotalReserved, deviceId, {is_of_pytorch} \
-         FROM OP_MEMORY WHERE releaseTime > 0 ORDER BY time"
+         FROM OP_MEMORY WHERE releaseTime > 0 ORDER BY time, bytes"
     );
     let mut allocators = Allocators::default();
     rows.each(&sql, |row| {

@@ -68,6 +68,7 @@ mod sweep;
 mod unitrace;
 mod unused_arguments;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use trueno_format::schema::{DiagnosticRow, SignatureRow, TableRow};
@@ -120,7 +121,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
     let before = import.notes.clone();
     let mut pass = Pass {
         texts: Texts::AsTheyStand,
-        is_lines: false,
+        lines: BTreeSet::new(),
         layout: None,
         signatures: Signatures::default(),
     };
@@ -131,7 +132,9 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
                 pass.texts = Texts::Mended;
                 first = Some(error);
             }
-            Ok(Read::Lines) => pass.is_lines = true,
+            Ok(Read::Lines(part)) => {
+                pass.lines.insert(part);
+            }
             Ok(Read::Layout(layout)) => pass.layout = Some(*layout),
             // The place of the first is one of the file.
             Err(Error::Damaged { .. }) | Ok(Read::Unescaped(_)) if first.is_some() => {
@@ -151,9 +154,9 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
     match (read, paths) {
         (Read::Run(wall_ns), _) => Ok(wall_ns),
         (Read::Unescaped(error), _) => Err(error),
-        (Read::Lines | Read::Layout(_), _) => Err(Error::format(
+        (Read::Lines(_) | Read::Layout(_), _) => Err(Error::format(
             first_of(paths),
-            "which of its lanes are devices is still unclear after a second reading",
+            "its shape is still unclear after a second reading",
         )),
         (Read::Export(path, mark), [_]) => {
             *import.notes = before;
@@ -175,8 +178,8 @@ enum Read {
     Export(PathBuf, Mark),
     /// Not valid JSON, perhaps because texts are not escaped; nothing was written yet.
     Unescaped(Error),
-    /// Events stand in no array; nothing was written yet.
-    Lines,
+    /// Events of the file with this number stand in no array; nothing was written yet.
+    Lines(u64),
     /// Lanes of devices were read as host threads; only signatures were written yet.
     Layout(Box<Layout>),
 }
@@ -184,8 +187,8 @@ enum Read {
 /// How one pass reads the files, and what the pass before it found out.
 struct Pass {
     texts: Texts,
-    /// Of events, one a line, without an array around them.
-    is_lines: bool,
+    /// Numbers of files that have an event a line, without an array around them.
+    lines: BTreeSet<u64>,
     layout: Option<Layout>,
     signatures: Signatures,
 }
@@ -228,9 +231,11 @@ fn import_foreign(
             Texts::AsTheyStand => Mended::as_it_stands(source),
             Texts::Mended => Mended::new(source),
         };
-        let mut scanner = match pass.is_lines {
-            true => Scanner::of_lines(source),
-            false => Scanner::new(source),
+        let is_of_lines = pass.lines.contains(&part);
+        let mut scanner = if is_of_lines {
+            Scanner::of_lines(source)
+        } else {
+            Scanner::new(source)
         };
         scanner.part = part;
         let mut shape = Shape::default();
@@ -250,9 +255,9 @@ fn import_foreign(
         if let Some(mark) = collector.mark.take() {
             return Ok(Read::Export(path.to_path_buf(), mark));
         }
-        if shape.is_lines && !pass.is_lines && shape.has_keys_of_event() {
+        if shape.is_lines && !is_of_lines && shape.has_keys_of_event() {
             pass.signatures = std::mem::take(&mut collector.signatures);
-            return Ok(Read::Lines);
+            return Ok(Read::Lines(part));
         }
         shape.has_only_others = collector.has_no_objects();
         if !shape.has_events || shape.has_only_others || collector.has_only_other_objects() {

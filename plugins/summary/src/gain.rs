@@ -16,7 +16,7 @@ const MIN_SHARE: f64 = 0.01;
 const SMALL_SHARE: f64 = 0.05;
 const TIMES: i64 = 5;
 
-/// Share of the critical path.
+/// From this share of the wall on, the profiler's own work lies within too many operators.
 const MUCH_PROFILER: f64 = 0.2;
 
 /// Table with the gains from halving the time of a name.
@@ -71,10 +71,12 @@ impl Gain {
         let found = top.chain(at_roof).filter(is_worth);
         // Of equal ones the first.
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
-        // Half the time of what holds the profiler's own work saves that without it, too.
+        // Half the time of an operator that holds the profiler's own work saves that, too; kernels hold none.
         let profiler = facts.path.map_or(0.0, |path| path.profiler);
-        let has_halved = !is_gap && facts.job.is_none() && profiler < MUCH_PROFILER;
-        let halved = halved(facts).filter(|_| has_halved).filter(is_worth);
+        let has_profiler = profiler >= MUCH_PROFILER;
+        let has_halved = !is_gap && facts.job.is_none();
+        let halved = halved(facts, has_profiler).filter(|_| has_halved);
+        let halved = halved.filter(is_worth);
         let is_small = |fix: &(i64, String, &str)| {
             let share = facts.gain_share(fix.0).unwrap_or(0.0);
             // A collective may wait for other ranks all along.
@@ -90,7 +92,7 @@ impl Gain {
             None if facts.job.is_some() => {
                 Self::NotKnown("re-timing the job finds nothing that slows it down")
             }
-            None if profiler >= MUCH_PROFILER => {
+            None if has_profiler => {
                 Self::NotKnown("the profiler itself takes much of the critical path")
             }
             None if is_gap => Self::NotKnown("nothing was recorded for most of the critical path"),
@@ -106,8 +108,9 @@ impl Gain {
 }
 
 /// Only names that can be made faster: kernels and operators, or without devices the innermost host work.
-fn halved(facts: &Facts) -> Option<(i64, String, &'static str)> {
+fn halved(facts: &Facts, only_kernels: bool) -> Option<(i64, String, &'static str)> {
     let kernels = facts.kernels.iter().map(|kernel| kernel.name.as_str());
+    let is_kernel = |name: &str| facts.kernels.iter().any(|kernel| kernel.name == name);
     let operators = facts.operators.iter().map(String::as_str);
     let bricks: &[(String, i64)] = if facts.devices.is_empty() {
         &facts.host.bricks
@@ -118,6 +121,7 @@ fn halved(facts: &Facts) -> Option<(i64, String, &'static str)> {
     let own: BTreeSet<&str> = own.chain(bricks.iter().map(|row| row.0.as_str())).collect();
     let rows = facts.halved.iter();
     let rows = rows.filter(|(name, _)| own.contains(&**name) || name.starts_with("aten::"));
+    let rows = rows.filter(|(name, _)| !only_kernels || is_kernel(name));
     let rows = rows.filter(|(name, _)| facts.is_enough(name));
     let (name, ns) = rows.max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)))?;
     let fix = format!("{} in half the time", short(name));

@@ -225,7 +225,9 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         limit("computation", most, text)
     } else if communication == most {
         let mut found = facts.bottlenecks.iter();
-        let waits = if found.any(|one| one.code == "collective_waits") {
+        // Of one device, or of those of all ranks that the finding begins with.
+        let is_of_all = |sentence: &str| facts.devices.len() == 1 || sentence.starts_with("on ");
+        let waits = if found.any(|one| one.code == "collective_waits" && is_of_all(&one.sentence)) {
             ", most of it waiting while no data moves"
         } else {
             ""

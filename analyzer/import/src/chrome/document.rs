@@ -115,7 +115,7 @@ fn object<R: Read>(
         from.copy(&mut json, most)?;
         let key = String::from_utf8_lossy(&key).into_owned();
         sink.fact(&key, (json.len() <= most).then_some(json.as_slice()))?;
-        if shape.keys.len() < 8 {
+        if shape.keys.len() < 16 {
             shape.keys.push(key);
         }
     }
@@ -150,7 +150,7 @@ fn elements<R: Read, S: Sink>(
         // dftracer writes one event a line, and no commas.
         let is_next_line = !first && next == Some(b'{');
         if ended || !is_next_line && !from.more(b']', &mut first)? {
-            if ended {
+            if ended && !from.is_of_lines {
                 sink.unclosed_array();
             }
             return Ok(());
@@ -239,7 +239,7 @@ impl Shape {
 
     pub fn has_keys_of_event(&self) -> bool {
         let has = |key: &str| self.keys.iter().any(|of| of == key);
-        has("ph") && has("ts") && has("name")
+        has("ph") && has("name")
     }
 
     pub fn no_trace(&self, path: &Path) -> Error {

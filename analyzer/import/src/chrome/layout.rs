@@ -115,6 +115,8 @@ pub(super) struct Seen {
     pub has_correlation: bool,
     pub is_of_collective: bool,
     pub is_of_any_work: bool,
+    /// A wait of a stream, or a mark in it.
+    pub is_of_stream: bool,
     pub is_of_unknown_kind: bool,
     /// A collective as a whole, by its name or that of its thread.
     pub is_whole_collective: bool,
@@ -520,7 +522,9 @@ impl Evidence {
         } else if self.slices == 1 {
             self.times_of_collectives = Some(IntervalSetBuilder::default());
         }
-        if let Some(times) = &mut self.times_of_collectives {
+        if let Some(times) = &mut self.times_of_collectives
+            && !seen.is_of_stream
+        {
             times.add(seen.start_ns, seen.end_ns);
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct Scanner<R> {
     most_text: usize,
     pub cut_texts: u64,
     pub part: u64,
+    /// See [`Self::of_lines`].
+    pub is_of_lines: bool,
 }
 
 impl Scanner<io::Empty> {
@@ -55,6 +57,7 @@ impl Scanner<io::Empty> {
             most_text: MAX_TEXT,
             cut_texts: 0,
             part: 0,
+            is_of_lines: false,
         }
     }
 }
@@ -70,6 +73,7 @@ impl<R: Read> Scanner<R> {
             most_text: MAX_TEXT,
             cut_texts: 0,
             part: 0,
+            is_of_lines: false,
         }
     }
 
@@ -78,6 +82,7 @@ impl<R: Read> Scanner<R> {
         let mut scanner = Self::new(source);
         scanner.buffer[0] = b'[';
         scanner.end = 1;
+        scanner.is_of_lines = true;
         scanner
     }
 
@@ -90,7 +95,8 @@ impl<R: Read> Scanner<R> {
     }
 
     pub fn place(&self) -> u64 {
-        self.before + self.at as u64
+        let place = self.before + self.at as u64;
+        place - u64::from(self.is_of_lines && place > 0)
     }
 
     pub fn stop<T>(&self, problem: impl Into<String>) -> Scanned<T> {

@@ -16,35 +16,21 @@ const LOADER_WORDS: [&str; 8] = [
 /// `input` counts only together with one of these words: alone it is a layer's argument (`input_layernorm`).
 const BESIDE_INPUT: [&str; 7] = ["get", "next", "wait", "await", "pipeline", "queue", "batch"];
 
-/// A word of [`LOADER_WORDS`] does not count together with one of these: then a model, its state or code is loaded, a
-/// loader is made, or work is balanced.
-const BESIDE_LOAD: [&str; 33] = [
+/// A word of [`LOADER_WORDS`] does not count together with one of these: then a model or its state is loaded, or work
+/// is balanced.
+const BESIDE_LOAD: [&str; 19] = [
     "balance",
     "balancing",
-    "cache",
     "checkpoint",
-    "code",
-    "compile",
-    "config",
-    "create",
     "d2h",
-    "dll",
     "experts",
-    "extension",
     "h2d",
     "imbalance",
-    "init",
-    "kernel",
     "kv",
     "kvcache",
     "layer",
     "layers",
-    "library",
     "model",
-    "module",
-    "plugin",
-    "setup",
-    "state",
     "param",
     "parameters",
     "params",
@@ -52,6 +38,29 @@ const BESIDE_LOAD: [&str; 33] = [
     "tensors",
     "weight",
     "weights",
+];
+
+/// `load` and `loader` do not count together with one of these either, but with one of [`INPUT`]: then code or a cache is
+/// loaded, or a loader is made.
+const CODE: [&str; 14] = [
+    "cache",
+    "code",
+    "compile",
+    "config",
+    "create",
+    "dll",
+    "extension",
+    "init",
+    "kernel",
+    "library",
+    "module",
+    "plugin",
+    "setup",
+    "state",
+];
+
+const INPUT: [&str; 7] = [
+    "batch", "batches", "data", "next", "sample", "samples", "shard",
 ];
 
 /// Returns whether a word of the name says that it loads input. Names of stack frames (`dir/file.py(12): read`,
@@ -66,7 +75,8 @@ pub fn is_loader(name: &str) -> bool {
         words.any(|word| list.iter().any(|other| word.eq_ignore_ascii_case(other)))
     };
     let is_input = has(&["input", "inputs"]) && (words.len() == 1 || has(&BESIDE_INPUT));
-    is_input || (has(&LOADER_WORDS) && !has(&BESIDE_LOAD))
+    let loads_code = has(&CODE) && !has(&INPUT) && !has(&LOADER_WORDS[3..]);
+    is_input || (has(&LOADER_WORDS) && !has(&BESIDE_LOAD) && !loads_code)
 }
 
 /// The words of `load_batch`, `loadBatch` and `load17`, without numbers; `DataLoader` counts as a whole, too.
@@ -107,6 +117,10 @@ mod tests {
             "dataloader0",
             "readNext",
             "input3",
+            "DataModule.load_batch",
+            "fetch_code_tokens",
+            "read_state",
+            "create_batch.read",
         ] {
             assert!(is_loader(loads), "{loads}");
         }

@@ -50,14 +50,15 @@ impl Rule for ExposedCommunication {
             .filter(|work| communicates(work))
             .map(|work| work.device)
             .collect();
+        let explained = explained_waits(facts);
         for device in devices {
             let own = facts.device.of(device);
             let own = own.filter(|work| communicates(work));
             let mut rows = own.count() as u64;
             let all = facts.device.busy(device, communicates);
             let others = facts.device.busy(device, |work| !communicates(work));
-            let late = waits_for_late_ranks(facts, device);
-            tell_of_waits(facts, options, device, communicates, verdicts);
+            let late = waits_for_late_ranks(facts, device, &explained);
+            tell_of_waits(facts, options, device, &explained, communicates, verdicts);
             let exposed = all.difference(&others);
             let late_ns = exposed.common_ns(&late);
             let mut exposed = exposed.difference(&late);
@@ -233,8 +234,11 @@ fn explained_waits(facts: &Facts) -> BTreeMap<u64, i64> {
 }
 
 /// Times in which the device's rank waited in a collective for another rank.
-fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> {
-    let explained = explained_waits(facts);
+fn waits_for_late_ranks(
+    facts: &Facts,
+    device: Option<i64>,
+    explained: &BTreeMap<u64, i64>,
+) -> IntervalSet<i64> {
     let own = facts.device.of(device);
     let waited = own.filter_map(|work| {
         let measured = facts.device.collective_waits.get(&work.id);
@@ -250,14 +254,15 @@ fn tell_of_waits(
     facts: &Facts,
     options: &Options,
     device: Option<i64>,
+    explained: &BTreeMap<u64, i64>,
     communicates: impl Fn(&Work) -> bool,
     verdicts: &mut Verdicts,
 ) {
-    let explained = explained_waits(facts);
     let of_device = facts.device.of(device).filter(|work| communicates(work));
-    let (mut all_ns, mut waits) = (0_i64, Vec::<(i64, &Work)>::new());
+    // Those of several streams at once hold the device once.
+    let all_ns = facts.device.busy(device, &communicates).total_ns();
+    let mut waits = Vec::<(i64, &Work)>::new();
     for work in of_device {
-        all_ns = all_ns.saturating_add(work.dur_ns());
         let explained_ns = explained.get(&work.id).copied().unwrap_or(0);
         let measured_ns = facts.device.collective_waits.get(&work.id).copied();
         let wait_ns = measured_ns.unwrap_or(0).min(work.dur_ns());
@@ -266,7 +271,12 @@ fn tell_of_waits(
             waits.push((wait_ns, work));
         }
     }
-    let waited_ns = waits.iter().map(|row| row.0).saturating_sum();
+    let times = waits.iter().map(|(wait_ns, work)| {
+        let until_ns = work.start_ns.saturating_add(*wait_ns);
+        (work.start_ns, until_ns)
+    });
+    let times: IntervalSet<i64> = times.collect();
+    let waited_ns = times.total_ns();
     let share = facts.share(waited_ns);
     let longest = waits.iter().max_by_key(|row| row.0);
     let Some((longest_ns, longest)) = longest else {
@@ -295,13 +305,13 @@ fn tell_of_waits(
             time(*longest_ns),
             short(facts.device.name(longest))
         ),
-        fix: "find the rank that comes late".into(),
+        fix: "find the rank that it waits for".into(),
         evidence: "SELECT k.id AS id, k.name AS name, k.device AS device, k.start_ns AS start_ns, k.dur_ns AS dur_ns, \
              a.integer AS wait_ns FROM kernels AS k JOIN attributes AS a ON a.span = k.id \
              WHERE a.name = 'collective_wait_ns' ORDER BY wait_ns DESC"
             .into(),
         assumption: "none: what the ranks waited for is not recorded, so no gain is claimed".into(),
-        considered: "the first collective of a communicator also waits until its links are set up".into(),
+        considered: "the first collective of a communicator also waits until its links are set up, and a stage of a pipeline for the one before it".into(),
         suggestion: "record all ranks, and begin the recording after the first step".into(),
     }
     .without_gain(
@@ -334,6 +344,10 @@ fn draft(
     let one_rank = facts.window.ranks < 2;
     let confidence = match (facts.path.is_known, one_rank) {
         (false, _) => (Confidence::Low, NO_PATH.to_owned()),
+        (true, true) if late_ns > 0 => (
+            Confidence::Medium,
+            "the exposed time is measured, without what tasks of collectives waited".to_owned(),
+        ),
         (true, true) => (
             Confidence::Medium,
             "the exposed time is measured; with only one rank recorded it includes waiting for late ranks".to_owned(),
@@ -363,7 +377,7 @@ fn draft(
             time(all_ns),
             match late_ns {
                 0 => String::new(),
-                _ => format!("; {} of it is waiting for other ranks", time(late_ns)),
+                _ => format!("; another {} is waiting for other ranks", time(late_ns)),
             }
         ),
         fix: "overlapping it with compute would save next to nothing".into(),

@@ -1,7 +1,7 @@
 //! Load imbalance: threads, streams or ranks that wait for the slowest.
 //!
 //! Evidence: groups that end together: tasks that one wait waits for (else siblings of one kind of name that run at once);
-//! streams of a device, and devices of a process, that run the same kernels; devices of ranks. What runs at once on one counts once. *Imbalance* = (longest − mean) / longest over
+//! streams of a device, and devices of a process, that run the same kernels; devices of ranks. Kernels that run at the same time on one of them count once. *Imbalance* = (longest − mean) / longest over
 //! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly; of groups whose longest members work at
 //! the same time only one counts, such that the sum is the largest: no path goes through two of them. Of ranks the one with the most.
 
@@ -277,7 +277,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         confidence: (Confidence::Medium, "the devices run the same kernels; assumes that work can move between them".into()),
         lead: format!("{name} is busy for {}, the {} devices {} on average", time(longest), sums.len(), time(mean)),
         fix: "an even split".into(),
-        evidence: "SELECT device, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels GROUP BY device ORDER BY dur_ns DESC".into(),
+        evidence: "SELECT scope, kind, busy_ns, exposed_ns FROM device.exposure WHERE kind <> 'idle' ORDER BY busy_ns DESC".into(),
         assumption: "the same kernels spread evenly over the same devices, which are equally fast".into(),
         considered: "devices with other kernels, and collectives, are not counted".into(),
         suggestion: "assign work to devices by its size, or to a free device".into(),

@@ -127,7 +127,7 @@ impl Rule for LaunchBound {
             },
             considered: other_causes(facts, *device, Cause::Launch),
             suggestion: if facts.producer == Producer::Jax {
-                "put the whole step under one `jax.jit`; within one program, XLA records launches in command buffers (`XLA_FLAGS=--xla_gpu_enable_command_buffer=…`)".into()
+                "put the whole step under one `jax.jit`; within one program, XLA records launches in command buffers (`XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN`)".into()
             } else {
                 facts.producer.advice(
                 "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",

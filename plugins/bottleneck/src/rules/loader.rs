@@ -2,8 +2,8 @@
 //!
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
 //! `least_share` of the window on the critical path; of names inside one another the outer counts, and of ranks each for itself.
-//! Gain: loading beside the work: the loaders' time on the path, but with one loader the run cannot
-//! be shorter than its loading (if that takes longer than all else while devices wait, with several it can), and saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
+//! Gain: loading beside the work: the loaders' time on the path. With one loader the run cannot be shorter than its
+//! loading; where devices wait for loading that takes longer than all else, several loaders are assumed. It saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -88,14 +88,15 @@ impl Rule for DataLoad {
         let rest_ns = facts.window.wall_ns.saturating_sub(all_ns);
         // Loading goes on beside the work already, or is nearly all there is.
         let is_alongside = rest_ns.saturating_mul(4) < path_ns;
+        let idle_ns = facts
+            .idle
+            .gaps
+            .iter()
+            .filter(|gap| gap.cause == Cause::Loader)
+            .map(|gap| gap.loading_ns)
+            .saturating_sum();
         let has_workers = name.contains("MultiProcessingDataLoader");
-        let (gain_ns, fix, assumption) = if is_alongside {
-            (
-                facts.path.gain_ns(name, 0.5).min(path_ns / 2),
-                "running two loaders at once",
-                "two loaders at once take half the time".to_owned(),
-            )
-        } else if all_ns > rest_ns && !facts.idle.spans.is_empty() {
+        let (gain_ns, fix, assumption) = if all_ns > rest_ns && idle_ns > 0 {
             (
                 path_ns,
                 if has_workers {
@@ -104,6 +105,12 @@ impl Rule for DataLoad {
                     "loading ahead in several workers"
                 },
                 "as many workers load side by side as it takes for no step to wait, and their processors are free".to_owned(),
+            )
+        } else if is_alongside {
+            (
+                facts.path.gain_ns(name, 0.5).min(path_ns / 2),
+                "running two loaders at once",
+                "two loaders at once take half the time".to_owned(),
             )
         } else {
             (
@@ -120,13 +127,6 @@ impl Rule for DataLoad {
             )
         };
         let gain_ns = gain_ns.min(most_ns(facts, &names));
-        let idle_ns = facts
-            .idle
-            .gaps
-            .iter()
-            .filter(|gap| gap.cause == Cause::Loader)
-            .map(|gap| gap.loading_ns)
-            .saturating_sum();
         let on_path = percent(facts.share(path_ns));
         let others = names.iter().skip(1).filter(|row| row.0 > 0).count();
         let loaders = match others {

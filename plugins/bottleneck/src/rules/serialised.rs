@@ -79,7 +79,9 @@ impl DeviceCalls {
         // One launch alone may be the last of a part that was cut off.
         let all = of.launches.saturating_add(of.copies);
         let uses_device = of.launches > 0 && all.saturating_add(of.waits) >= MIN_FEW;
-        (uses_device || is_held || of.collectives > 0).then_some(of)
+        // One barrier needs no device that matters.
+        let communicates = of.collectives >= MIN_FEW;
+        (uses_device || is_held || communicates).then_some(of)
     }
 
     fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {

@@ -58,6 +58,9 @@ thresholds! {
     }
 }
 
+/// Pinned memory helps where at most 1 / `PINNED_PART` of the time is of copies that have it already.
+const PINNED_PART: i64 = 10;
+
 impl Rule for Transfer {
     fn classes(&self) -> &'static [Class] {
         &[CLASS]
@@ -112,7 +115,7 @@ impl Rule for Transfer {
                 .map(|copy| copy.dur_ns())
                 .saturating_sum();
             let copies_ns = copies.iter().map(|copy| copy.dur_ns()).saturating_sum();
-            let is_pageable = pageable_ns.saturating_mul(2) >= copies_ns;
+            let is_pageable = pageable_ns >= copies_ns - copies_ns / PINNED_PART;
             let hides = free_ns.saturating_mul(2) >= capped;
             let (gain_ns, fix, assumption) = if hides {
                 (capped.min(free_ns), "overlapping copies with kernels", "copies of the next piece overlap the kernels of this one, which nothing in the program prevents".to_owned())

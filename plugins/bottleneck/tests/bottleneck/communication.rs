@@ -73,7 +73,7 @@ fn a_collective_whose_tasks_wait_is_no_communication() {
     assert_eq!(
         one(&output, "sentence"),
         "gpu0 waits 450 µs in collectives while no data moves (45 % of the wall, 90 % of its communication), 45.0 µs of it \
-         in ncclDevKernel_…educe_Sum_f32; find the rank that comes late"
+         in ncclDevKernel_…educe_Sum_f32; find the rank that it waits for"
     );
     // Where most of it moves data, the rest could be hidden.
     let output = of_waits(15);

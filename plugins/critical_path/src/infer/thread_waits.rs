@@ -7,8 +7,9 @@
 //! a collective operation from a hook. Nothing records this: it is inferred.
 //!
 //! Threads that do nothing but communicate, such as those of gloo, are begun in the middle of a frame, from the hooks of
-//! `DistributedDataParallel`. A stretch of a frame in which one of them communicates nearly all the time, and which ends
-//! right after that, is a wait for it.
+//! `DistributedDataParallel`. A stretch of such a frame in which one of them communicates nearly all the time, and which
+//! ends right after that, is a wait for it, if it is at least half of the time since that thread began: else the frame
+//! has work to do, and need not wait.
 //!
 //! How soon the others begin and how soon the stretch ends after them is evidence of its own only where it is short.
 //! Where two threads take turns all along, one working while the other does not, time and again, it may be longer.
@@ -53,6 +54,8 @@ struct Outermost {
     lane: u32,
     rank: u64,
     rows: Vec<Span>,
+    /// It does nothing else.
+    communicates: bool,
 }
 
 pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
@@ -83,33 +86,35 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
             .map(|other| Other {
                 rows: &other.rows,
                 takes_turns: takes_turns(&stretches, &other.rows),
-                communicates: communicates(run, &other.rows),
+                communicates: other.communicates,
             })
             .collect();
         let mut of_row: BTreeMap<u64, Vec<Stretch>> = BTreeMap::new();
         for stretch in stretches {
             of_row.entry(stretch.row).or_default().push(stretch);
         }
-        let spans = &run.lanes[own.lane as usize].spans;
-        let starts: FastMap<u64, i64> = if others.iter().any(|other| other.communicates) {
-            spans.iter().map(|row| (row.id, row.start_ns)).collect()
+        let frames = if others.iter().any(|other| other.communicates) {
+            frames(&run.lanes[own.lane as usize].spans)
         } else {
             FastMap::default()
         };
         for (row, stretches) in &of_row {
-            let mut whole = waits(own.lane, streams.scale, stretches, &others);
-            if whole.is_empty() {
-                let from_ns = starts.get(row).copied().unwrap_or(i64::MAX);
-                let awaited = |of| collective(own.lane, streams.scale, (from_ns, of), &others);
-                whole.extend(stretches.iter().filter_map(awaited));
-            }
-            if whole.is_empty() && stretches.len() > 1 {
-                let each = stretches.chunks(1);
-                out.extend(
-                    each.flat_map(|stretch| waits(own.lane, streams.scale, stretch, &others)),
-                );
-            } else {
+            let whole = waits(own.lane, streams.scale, stretches, &others);
+            if !whole.is_empty() {
                 out.extend(whole);
+                continue;
+            }
+            let frame = frames.get(row);
+            for stretch in stretches {
+                let alone = waits(own.lane, streams.scale, &[*stretch], &others);
+                let collective = match frame {
+                    Some(from_ns) if alone.is_empty() => {
+                        collective(own.lane, streams.scale, (*from_ns, stretch), &others)
+                    }
+                    _ => None,
+                };
+                out.extend(alone);
+                out.extend(collective);
             }
         }
     }
@@ -156,6 +161,7 @@ fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {
     Some(Outermost {
         lane: lane as u32,
         rank,
+        communicates: communicates(run, &rows),
         rows,
     })
 }
@@ -168,39 +174,56 @@ struct Other<'r> {
 }
 
 fn communicates(run: &Lanes, rows: &[Span]) -> bool {
-    rows.iter()
-        .all(|row| is_communication(run.texts.text(run.labels.get(row.label).name)))
+    let mut known: FastMap<u32, bool> = FastMap::default();
+    rows.iter().all(|row| {
+        let is_one = || is_communication(run.texts.text(run.labels.get(row.label).name));
+        *known.entry(row.label).or_insert_with(is_one)
+    })
 }
 
-/// The wait that a stretch of a frame stands for, if a thread that only communicates did so for nearly all of it, and
-/// ended right before it. `from_ns` is when the frame began.
+/// Starts of rows with others inside, by id.
+fn frames(rows: &[Span]) -> FastMap<u64, i64> {
+    let pairs = rows.windows(2);
+    let frames = pairs.filter(|pair| pair[1].start_ns < pair[0].end_ns);
+    frames.map(|pair| (pair[0].id, pair[0].start_ns)).collect()
+}
+
+/// The wait that a stretch of a frame stands for, if a thread that only communicates has begun to in this frame, does so
+/// for nearly all of the stretch and ends right before it, and the frame does little else meanwhile. `from_ns` is when
+/// the frame began.
 fn collective(
     lane: u32,
     scale: Scale,
-    (from_ns, of): (i64, &Stretch),
+    (from_ns, stretch): (i64, &Stretch),
     others: &[Other<'_>],
 ) -> Option<HostWait> {
-    let length_ns = of.end_ns - of.start_ns;
+    let length_ns = stretch.end_ns - stretch.start_ns;
     let around_ns = scale.calls(AROUND_CALLS).max(length_ns / AROUND_PART);
     let communicating = others.iter().filter(|other| other.communicates);
     let ended = communicating.filter_map(|other| {
-        let first = other.rows.partition_point(|row| row.end_ns <= of.start_ns);
-        let last = other.rows.partition_point(|row| row.start_ns < of.end_ns);
+        let first = other
+            .rows
+            .partition_point(|row| row.end_ns <= stretch.start_ns);
+        let last = other
+            .rows
+            .partition_point(|row| row.start_ns < stretch.end_ns);
         let rows = other.rows.get(first..last)?;
-        let own_ns = |row: &Span| row.end_ns - row.start_ns.max(of.start_ns);
-        let busy_ns = rows.iter().map(own_ns).fold(0, i64::saturating_add);
+        let within_ns = |row: &Span| row.end_ns - row.start_ns.max(stretch.start_ns);
+        let busy_ns = rows.iter().map(within_ns).fold(0, i64::saturating_add);
         let row = rows.last()?;
-        let is_until_end = row.end_ns <= of.end_ns && of.end_ns - row.end_ns <= around_ns;
-        (is_until_end && busy_ns >= length_ns - length_ns / OWN_PART).then_some(row)
+        let is_until_end = row.end_ns <= stretch.end_ns && stretch.end_ns - row.end_ns <= around_ns;
+        let is_most = length_ns >= (stretch.end_ns - row.start_ns) / 2;
+        let is_begun_here = from_ns <= row.start_ns;
+        let is_busy = busy_ns >= length_ns - length_ns / OWN_PART;
+        (is_until_end && is_busy && is_most && is_begun_here).then_some(row)
     });
     let last = ended.max_by_key(|row| row.end_ns)?;
-    let began = (from_ns <= last.start_ns).then_some((of.row, last.id));
-    (!of.is_gap).then(|| HostWait {
+    (!stretch.is_gap).then(|| HostWait {
         lane,
-        start_ns: of.start_ns.max(last.start_ns),
+        start_ns: stretch.start_ns.max(last.start_ns),
         end_ns: last.end_ns,
         waited_for: vec![last.id],
-        began: began.into_iter().collect(),
+        began: vec![(stretch.row, last.id)],
         rule: Rule::Threads,
     })
 }

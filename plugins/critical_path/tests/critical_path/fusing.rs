@@ -226,9 +226,10 @@ proptest! {
         let (_, fused_ns) = program.simulate(true);
         let out = run.analyse();
         // Kernels that take no time are no sequence.
-        let Some(table) = out.tables.iter().find(|table| table.name() == "sequences") else {
+        if run.fixture.kernels.iter().any(|of| of.dur_ns == 0) {
             return Ok(());
-        };
+        }
+        let table = out.table("sequences");
         let column = |name: &str, row: usize| table.i64(name).unwrap().get(row).unwrap();
         for row in 0..table.rows() {
             let gain_ns = column("gain_ns", row);

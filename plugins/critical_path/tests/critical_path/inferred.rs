@@ -96,6 +96,13 @@ fn a_frame_waits_for_collectives_that_it_begins_on_its_way() {
         path_with_rules(&out)
     );
     assert!(predicted_us(&out) < 700, "{}", predicted_us(&out));
+    // Hidden behind an operator that does nothing else, and ends a little later.
+    let mut hidden = run("gloo:all_reduce", 895);
+    hidden
+        .fixture
+        .bricks
+        .push(row(8, "brick", "conv", 210, 900));
+    assert!(!codes(&hidden.analyse()).contains(&"dependencies_inferred"));
     // The frame goes on for long after it.
     assert!(!codes(&run("gloo:all_reduce", 600).analyse()).contains(&"dependencies_inferred"));
 }

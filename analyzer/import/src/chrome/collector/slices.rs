@@ -20,6 +20,8 @@ use crate::cuda::cupti_enums::SyncKind;
 
 pub(super) const NO_WORK: &str =
     "row of a device that is not work: idle time, or a sum over other rows";
+const OVERHEAD: &str = "overhead of the profiler or the driver, on no thread";
+const BUFFER_REQUEST: &[u8] = b"Activity Buffer Request";
 pub(crate) const PART_OF_COLLECTIVE: &str = "task of a collective, which is recorded as a whole";
 
 pub(crate) const WAIT_OF_LOWER_LAYER: &str =
@@ -93,6 +95,10 @@ impl Collector<'_> {
                 self.profiler_range(event, start_ns, dur_ns);
                 Ok(())
             }
+            Class::Overhead if event.name != BUFFER_REQUEST => {
+                self.notes.skip(OVERHEAD);
+                Ok(())
+            }
             Class::Overhead => {
                 let name = self.name(&event.name);
                 self.overheads.push(Overhead {
@@ -132,6 +138,7 @@ impl Collector<'_> {
                 Role::Work(place) => {
                     if place.is_of_collectives {
                         let times_ns = (start_ns, start_ns.saturating_add(dur_ns));
+                        self.collective_tasks.add_collective(place.device, times_ns);
                         self.collectives_of_tasks
                             .push((self.order, place.device, times_ns));
                     }
@@ -188,6 +195,7 @@ impl Collector<'_> {
                 is_of_any_work: vendors::is_wait_row(&name)
                     || vendors::is_mark_row(&name)
                     || class_of_work(&name) == Class::Copy,
+                is_of_stream: vendors::is_wait_row(&name) || vendors::is_mark_row(&name),
                 is_of_unknown_kind: is_of_unknown_kind(&name),
                 is_whole_collective: name.starts_with("hcom_")
                     || self
@@ -248,9 +256,8 @@ impl Collector<'_> {
     /// does, such as loading a function, stays in the call that waits for it; a flush has a thread of its own.
     pub(super) fn place_overheads(&mut self) -> Result<(), Error> {
         for of in std::mem::take(&mut self.overheads) {
-            let text = self.into.str(self.texts[of.name as usize]);
             match self.operator_lane {
-                Some(OperatorLane::One(lane)) if text == "Activity Buffer Request" => {
+                Some(OperatorLane::One(lane)) => {
                     self.push_host(Host {
                         lane,
                         start_ns: of.start_ns,
@@ -261,9 +268,7 @@ impl Collector<'_> {
                         node: None,
                     })?;
                 }
-                _ => self
-                    .notes
-                    .skip("overhead of the profiler or the driver, on no thread"),
+                _ => self.notes.skip(OVERHEAD),
             }
         }
         Ok(())

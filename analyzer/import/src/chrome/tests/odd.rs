@@ -275,15 +275,18 @@ fn a_grid_of_zeros_is_not_known() {
 #[test]
 fn events_of_one_line_each_need_no_array() {
     let lines = [
+        r#"{"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "trainer"}}"#.to_owned(),
         slice("open", "posix", "5", "10", ""),
         slice("read", "posix", "20", "10", ""),
     ];
     for ending in ["\n", ""] {
         let run = import(lines.join("\n") + ending).unwrap();
         assert_eq!(run.rows("bricks", "name"), ["open", "read"]);
-        assert!(run.warns("no end"), "{:?}", run.notes.warnings);
+        assert!(!run.warns("no end"), "{:?}", run.notes.warnings);
     }
-    // The first line alone may be cut.
-    let cut = import(format!("{}\n{{\"ph\": \"X\"", lines[0]));
-    assert!(cut.is_err_and(|error| error.contains("truncated")));
+    // The last line may be cut.
+    let whole = lines.join("\n") + "\n";
+    let cut = import(format!("{whole}{{\"ph\": \"X\""));
+    let place = format!("byte {}", whole.len() + 10);
+    assert!(cut.is_err_and(|error| error.contains("truncated") && error.contains(&place)));
 }
