@@ -731,6 +731,20 @@ pub const COMMUNICATION: [&str; 44] = [
     "rdmasend",
 ];
 
+/// True for the name of a function that starts or stops PyTorch's profiler. All within it is the profiler's work.
+/// Other functions of a profiler may hold the program that it records.
+pub fn is_profiler_control(name: &str) -> bool {
+    const PARTS: [&str; 6] = [
+        "prepare_trace",
+        "start_trace",
+        "stop_trace",
+        "_prepare_profiler",
+        "_enable_profiler",
+        "_disable_profiler",
+    ];
+    PARTS.iter().any(|part| name.contains(part))
+}
+
 /// True for the name of a kernel that copies: those of ROCm's runtime, and XLA's operations that start an asynchronous
 /// copy, make it, or wait for it.
 pub fn is_copy_kernel(name: &str) -> bool {

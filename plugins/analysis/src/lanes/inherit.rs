@@ -6,11 +6,12 @@ use super::span::{Class, Labels, Lane};
 use crate::hash::FastMap;
 use crate::interner::Texts;
 use crate::sweep::OpenIntervals;
+use crate::vendors::is_profiler_control;
 
 /// Gives every [`INHERITED`] interval of a sorted lane the category of the
 /// interval that was running when it began, or [`OUTSIDE`] when there was none;
 /// where that was not recorded, a rule on the interval's own name comes first.
-/// What lies within work of a profiler is the profiler's, whatever it is called.
+/// What lies within the start or the stop of a profiler is the profiler's, whatever it is called.
 /// Afterwards no category says whether a rule gave it.
 pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut Texts) {
     let is_open = |category| category == INHERITED || is_ruled(category);
@@ -18,6 +19,11 @@ pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut 
         return;
     }
     let profiler = texts.number("profiler");
+    let all = labels.all().iter();
+    let starts_profiler: Vec<bool> = all
+        .map(|label| is_profiler_control(texts.text(label.name)))
+        .collect();
+    let mut profiler_until_ns = i64::MIN;
     // By label and what is around: the category, and the label that has it.
     let mut known: FastMap<(u32, u32), (u32, u32)> = FastMap::default();
     let mut open: OpenIntervals<u32> = OpenIntervals::default(); // categories
@@ -25,13 +31,17 @@ pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut 
         open.advance(span.start_ns, |_, _, _| {});
         let around = open.innermost().unwrap_or(OUTSIDE);
         let mut label = labels.get(span.label);
-        let is_profiler = plain(around) == profiler
-            && matches!(
-                label.class,
-                Class::Scope | Class::Brick | Class::Task | Class::Call
-            );
+        let is_of_host = matches!(
+            label.class,
+            Class::Scope | Class::Brick | Class::Task | Class::Call
+        );
+        let is_profiler = is_of_host && span.start_ns < profiler_until_ns;
+        if is_of_host && starts_profiler.get(span.label as usize) == Some(&true) {
+            profiler_until_ns = profiler_until_ns.max(span.end_ns);
+        }
         if is_profiler || is_open(label.category) {
-            let (category, number) = *known.entry((span.label, around)).or_insert_with(|| {
+            let key = (span.label, if is_profiler { u32::MAX } else { around });
+            let (category, number) = *known.entry(key).or_insert_with(|| {
                 if is_profiler {
                     label.category = profiler;
                 } else if label.category == INHERITED {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::name_pattern;
+use trueno_analysis::vendors::is_profiler_control;
 use trueno_plugin::{Result, Run, rank};
 
 use super::loader_names::is_loader;
@@ -79,7 +80,7 @@ pub struct Bricks {
     pub categories: BTreeMap<String, String>,
     /// Names of the host whose first call took most of the time of all of them: name and time of that call.
     pub first_calls: Vec<(String, i64)>,
-    /// First calls of names of the profiler, with all that is within them.
+    /// First starts and stops of a profiler, with all that is within them.
     pub profiler: IntervalSet<i64>,
     /// API calls: name, count, total time, longest call.
     pub calls: Vec<(String, u64, i64, i64)>,
@@ -203,8 +204,7 @@ impl Bricks {
             name.max_ns
                 .is_some_and(|max_ns| name.is_unlike_others(max_ns))
         };
-        let is_profiler = |of: &str| of == "profiler";
-        let has_profiler = self.categories.values().any(|of| is_profiler(of));
+        let has_profiler = self.categories.keys().any(|name| is_profiler_control(name));
         if !has_profiler && !self.names.iter().any(is_any) {
             return Ok(());
         }
@@ -229,7 +229,7 @@ impl Bricks {
                 continue;
             };
             let dur_ns = until_ns.saturating_sub(from_ns);
-            if self.categories.get(name).is_some_and(|of| is_profiler(of)) {
+            if is_profiler_control(name) {
                 profiler.add(from_ns, until_ns);
             }
             if self

@@ -124,16 +124,22 @@ fn without_rules_nothing_changes() {
 }
 
 #[test]
-fn what_lies_within_work_of_a_profiler_is_the_profiler_s() {
+fn what_lies_within_the_start_of_a_profiler_is_the_profiler_s() {
     let run = RunFixture {
         wall_ns: Some(100),
         bricks: vec![
             interval(1, "function", "start_trace", 0, 40),
             interval(2, "function", "import", 5, 30),
             interval(3, "brick", "aten::conv", 10, 20),
-            interval(4, "function", "import", 50, 60),
+            // It only holds the program.
+            interval(4, "function", "profiler.py: wrapper", 45, 70),
+            interval(5, "function", "import", 50, 60),
         ],
-        rules: vec![("start_trace", "profiler"), ("aten::conv", "convolution")],
+        rules: vec![
+            ("start_trace", "profiler"),
+            ("profiler.py: wrapper", "profiler"),
+            ("aten::conv", "convolution"),
+        ],
         ..RunFixture::default()
     };
     assert_eq!(
@@ -142,6 +148,7 @@ fn what_lies_within_work_of_a_profiler_is_the_profiler_s() {
             "aten::conv | profiler | 1",
             "import | profiler | 1",
             "import | uncategorised | 1",
+            "profiler.py: wrapper | profiler | 1",
             "start_trace | profiler | 1",
         ]
     );
