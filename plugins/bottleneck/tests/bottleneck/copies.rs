@@ -44,6 +44,15 @@ fn a_call_that_waits_for_a_kernel_is_no_copy_beside_it() {
         assumes.ends_with("hiding all copies behind kernels could save no more than 200 µs"),
         "{assumes}"
     );
+    let fix = "moving half the bytes, or all of them twice as fast from pinned memory, saves up to";
+    let sentence = &texts(&output, "top", "sentence")[0];
+    assert!(sentence.contains(fix), "{sentence}");
+    // From pinned memory they move already.
+    let sentence = &texts(&rounds(20, transfers, 20), "top", "sentence")[0];
+    assert!(
+        sentence.contains("; moving half the bytes saves up to"),
+        "{sentence}"
+    );
     // With enough of it they hide.
     let output = rounds(45, blocking, 45);
     assert_eq!(gains(&output), [Some(450 * US)]);

@@ -61,6 +61,29 @@ fn without_any_input_there_is_no_verdict() {
     assert!(texts(&output, "not_measurable", "class").contains(&"memory_growth".to_owned()));
 }
 
+/// What launches is XLA, which the program does not capture into graphs.
+#[test]
+fn late_launches_of_jax_are_compiled_as_one_program() {
+    let late = |start: i64| Some(start - 10 * US);
+    let of = |source: &'static str| {
+        let facts = facts(100 * 50 * US).text("clock_source", [source]);
+        let output = run::<Bottleneck>([facts, kernels(100, late)], "{}").unwrap();
+        let text = |column| texts(&output, "bottlenecks", column)[0].clone();
+        (text("sentence"), text("suggestion"))
+    };
+    let (sentence, suggestion) = of("imported: xplane");
+    assert!(
+        sentence.contains("; compiling the launches as one program saves"),
+        "{sentence}"
+    );
+    assert!(suggestion.contains("jax.jit"), "{suggestion}");
+    let (sentence, _) = of("imported: kineto");
+    assert!(
+        sentence.contains("; capturing the launches in a graph saves"),
+        "{sentence}"
+    );
+}
+
 #[test]
 fn waits_before_launches_are_sync_bound_and_late_launches_are_launch_bound() {
     let late = |start: i64| Some(start - 10 * US);
