@@ -20,7 +20,7 @@ use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
 use self::believable::{Believable, Doubts};
-use self::slices::{OperatorLane, Overhead};
+use self::slices::OperatorLane;
 use super::category::Categories;
 use super::collectives::Collective;
 use super::decimal::{MAX_NS, float, nanoseconds};
@@ -31,7 +31,7 @@ use super::lanes::Lanes;
 use super::launch_points::LAUNCH_FLOW_WORDS;
 use super::layout::{Layout, Role, Survey};
 use super::merged::rank_of;
-use super::open_intervals::OpenIntervals;
+use super::open_intervals::{Open, OpenIntervals};
 use super::profiler_ranges::ProfilerRanges;
 use super::record::{
     HOST_WORDS, Host, HostEvent, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator,
@@ -116,7 +116,8 @@ pub(super) struct Collector<'a> {
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
-    overheads: Vec<Overhead>,
+    /// With their ends; their lane is known when all is read.
+    overheads: Vec<(Open, i64)>,
     operator_lane: Option<OperatorLane>,
     collective_tasks: CollectiveTasks,
     /// Collectives with tasks: event, device, times.

@@ -35,15 +35,6 @@ fn is_wait_of_lower_layer(name: &[u8]) -> bool {
     )
 }
 
-/// A row of category `overhead`.
-#[derive(Debug)]
-pub(super) struct Overhead {
-    start_ns: i64,
-    end_ns: i64,
-    name: u32,
-    order: u64,
-}
-
 /// The threads that run operators or call a device.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OperatorLane {
@@ -101,12 +92,15 @@ impl Collector<'_> {
             }
             Class::Overhead => {
                 let name = self.name(&event.name);
-                self.overheads.push(Overhead {
+                let open = Open {
                     start_ns,
-                    end_ns: start_ns.saturating_add(dur_ns),
                     name,
+                    lane: 0,
+                    class: Class::Function,
                     order: self.order,
-                });
+                };
+                let end_ns = start_ns.saturating_add(dur_ns);
+                self.overheads.push((open, end_ns));
                 Ok(())
             }
             Class::Kernel | Class::Copy | Class::Fill | Class::Wait if states_place(event) => {
@@ -255,18 +249,10 @@ impl Collector<'_> {
     /// Rows of overhead name no thread. CUPTI requests a buffer on the thread whose call needs one; what the driver
     /// does, such as loading a function, stays in the call that waits for it; a flush has a thread of its own.
     pub(super) fn place_overheads(&mut self) -> Result<(), Error> {
-        for of in std::mem::take(&mut self.overheads) {
+        for (open, end_ns) in std::mem::take(&mut self.overheads) {
             match self.operator_lane {
                 Some(OperatorLane::One(lane)) => {
-                    self.push_host(Host {
-                        lane,
-                        start_ns: of.start_ns,
-                        end_ns: of.end_ns,
-                        event: HostEvent::Function { external: None },
-                        order: of.order,
-                        name: of.name,
-                        node: None,
-                    })?;
+                    self.slice(Open { lane, ..open }, end_ns, Stated::default(), None)?;
                 }
                 _ => self.notes.skip(OVERHEAD),
             }

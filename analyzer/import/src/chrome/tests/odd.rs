@@ -9,6 +9,10 @@ fn impossible_events_cost_themselves_only() {
     for (bad, reason) in [
         (slice("bad", "cpu_op", "5", "-1", ""), "negative"),
         (
+            slice("Activity Buffer Request", "overhead", "5", "-1", ""),
+            "negative",
+        ),
+        (
             event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": 1"),
             "without dur",
         ),
