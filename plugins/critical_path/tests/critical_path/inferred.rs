@@ -103,6 +103,15 @@ fn a_frame_waits_for_collectives_that_it_begins_on_its_way() {
         .bricks
         .push(row(8, "brick", "conv", 210, 900));
     assert!(!codes(&hidden.analyse()).contains(&"dependencies_inferred"));
+    // Begun long before the frame in which it happens to end.
+    let mut earlier = run("gloo:all_reduce", 895);
+    earlier.fixture.bricks[0] = row(2, "function", "backward", 0, 800);
+    earlier.fixture.bricks.extend([
+        row(8, "brick", "conv", 201, 799),
+        row(9, "function", "clip", 801, 900),
+        row(10, "brick", "norm", 802, 805),
+    ]);
+    assert!(!codes(&earlier.analyse()).contains(&"dependencies_inferred"));
     // The frame goes on for long after it.
     assert!(!codes(&run("gloo:all_reduce", 600).analyse()).contains(&"dependencies_inferred"));
 }
