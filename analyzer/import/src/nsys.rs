@@ -15,6 +15,7 @@
 //! | `_CUDA_EVENT` | device_events; `joins` to the waits for that record |
 //! | `CUDA_GPU_MEMORY_USAGE_EVENTS` | allocations |
 //! | `COMPOSITE_EVENTS`, `SAMPLING_CALLCHAINS` | samples, stacks |
+//! | `SCHED_EVENTS` | syncs, kind off_cpu; counters, the time that a thread ran |
 //! | `GPU_METRICS` | counters, measured; their units as the export states them |
 //! | `TARGET_INFO_CUDA_STREAM` | streams |
 //!
@@ -42,6 +43,7 @@ mod row;
 mod samples;
 pub mod source;
 mod sqlite;
+mod switches;
 mod tables;
 mod threads;
 
@@ -168,6 +170,7 @@ fn import_all(
     let host = tables::resolve(&tables::HOST, source, import.notes);
     let device = tables::resolve(&tables::DEVICE, source, import.notes);
     let sampling = tables::resolve(&tables::SAMPLES, source, import.notes);
+    let switching = tables::resolve(&tables::SWITCHES, source, import.notes);
     let is_sample = |found: &&tables::Found| found.kind == tables::Kind::Sample;
     let has_samples = sampling.iter().any(|found| is_sample(&found));
     if host.is_empty() && device.is_empty() && !has_samples {
@@ -175,13 +178,14 @@ fn import_all(
     }
     tables::name_the_rest(
         source,
-        &[&host, &device, &sampling].map(Vec::as_slice).concat(),
+        &[&host, &device, &sampling, &switching].map(Vec::as_slice).concat(),
         import.notes,
     );
     let rows = host
         .iter()
         .chain(&device)
         .chain(&sampling)
+        .chain(&switching)
         .map(|t| source.rows(t.table()))
         .sum();
     let mut context = Context::new(import, bytes, rows);
@@ -207,6 +211,7 @@ fn import_all(
     let mut far = host::read(&mut source, &host, &doubtful, &mut context)?;
     let doubtful = device::read(&mut source, &device, doubtful, &mut far, &mut context)?;
     far += samples::read(&mut source, &sampling, &doubtful, &capture, &mut context)?;
+    switches::read(&mut source, &switching, &mut context)?;
     let repeated = source.left_out();
     if repeated > 0 {
         let of_doubles = context.notes.left_out.entry(doubtful::TWICE.to_owned());

@@ -113,6 +113,8 @@ pub struct Facts {
     pub operators: Vec<String>,
     pub roof_share: Option<f64>,
     pub sampled: Option<Sampled>,
+    /// The longest time that one thread ran, measured by its context switches.
+    pub ran_ns: Option<i64>,
     /// True if only samples, waits and `running` rows were recorded.
     pub is_sampled_alone: bool,
     pub untimed_calls: u64,
@@ -224,10 +226,11 @@ impl Facts {
         } else {
             iteration_names
         };
+        let scheduling = run.table("sampled_scheduling")?;
         let sampled = Sampled::read(
             &run.table("sampled_functions")?,
             &run.table("sampled_threads")?,
-            &run.table("sampled_scheduling")?,
+            &scheduling,
         )?;
         let judged = run.table("bottlenecks")?;
         let kernels = kernels::read(&run.table("launches")?, &run.table("occupancy")?)?;
@@ -306,6 +309,7 @@ impl Facts {
             counters: counters(&run.table("counters")?)?,
             sums: named_sums(&run.table("sums")?)?,
             sampled,
+            ran_ns: scheduling.i64("on_cpu_ns")?.iter().flatten().max(),
         })
     }
 

@@ -28,6 +28,8 @@ const HOST_GAPS: [&str; 4] = [
     "sync_bound",
 ];
 const TWICE: f64 = 2.0;
+/// A gap is the work of a thread that ran for this share of it.
+const MOST: f64 = 0.9;
 const PARTS: usize = 3;
 /// A file with this share of communication and of waits for it holds nothing else.
 const ALONE: f64 = 0.95;
@@ -383,12 +385,23 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
         by: "not recorded".to_owned(),
         share: Some(gap),
         detail: format!(
-            "unrecorded time: {} of {}{}",
+            "{}: {} of {}{}",
+            what_gaps_are(facts, gap),
             percent(gap),
             facts.path_whole(),
             beside_gaps(facts, gap)
         ),
     })
+}
+
+/// Gaps hold no wait of a thread whose context switches were recorded, so it ran in them.
+fn what_gaps_are(facts: &Facts, gap: f64) -> &'static str {
+    let ran = facts.ran_ns.and_then(|ran_ns| facts.share(ran_ns));
+    if ran.is_some_and(|ran| ran >= gap * MOST) {
+        "host code that ran without records"
+    } else {
+        "unrecorded time"
+    }
 }
 
 /// The rows of a file do nothing but wait.

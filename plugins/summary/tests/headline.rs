@@ -341,6 +341,25 @@ fn a_pause_of_the_recorder_is_no_gap_that_bounds_the_run() {
 }
 
 #[test]
+fn unrecorded_time_in_which_a_thread_ran_is_work_of_the_host() {
+    let with = |on_cpu_ns: Option<i64>| {
+        let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.8)];
+        inputs.push(categories(&[("host", "FFN", 2 * MS)]));
+        inputs.push(lanes(&[("thread 0", 2 * MS, 10 * MS)]));
+        inputs.push(Table::build("sampled_scheduling").i64("on_cpu_ns", [Some(MS), on_cpu_ns]));
+        sentence(&summary(inputs))
+    };
+    let ran = with(Some(9 * MS));
+    assert!(
+        ran.contains("bound by host code that ran without records: 80 % of the wall"),
+        "{ran}"
+    );
+    for ns in [None, Some(5 * MS)] {
+        assert!(with(ns).contains("bound by unrecorded time: 80 %"));
+    }
+}
+
+#[test]
 fn time_that_threads_ran_is_told_as_measured_where_all_their_switches_are_known() {
     let with = |on_cpu_ns: [Option<i64>; 3], samples| {
         let mut inputs = vec![wall(10 * MS, 7)];

@@ -135,6 +135,11 @@ impl<'a> Context<'a> {
         self.last_ns = Some(self.last_ns.map_or(end_ns, |last| last.max(end_ns)));
     }
 
+    /// End of the last row; `None` if no row has a time.
+    pub fn last_ns(&self) -> Option<i64> {
+        self.last_ns
+    }
+
     pub fn text(&mut self, text: &str) -> Text {
         self.into.text(text)
     }

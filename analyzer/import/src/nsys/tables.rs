@@ -17,6 +17,7 @@ pub enum Kind {
     Metric,
     Sample,
     Frame,
+    Switch,
 }
 
 /// A group of columns, each with its alternative names.
@@ -237,6 +238,15 @@ pub const SAMPLES: [Known; 2] = [
     },
 ];
 
+/// Context switches of threads.
+pub const SWITCHES: [Known; 1] = [Known {
+    kind: Kind::Switch,
+    name: "SCHED_EVENTS",
+    gives: "",
+    columns: &[&[&["start"], &[], &["globalTid"], &["isSchedIn"]]],
+    newer: &[],
+}];
+
 const ABOUT: [&str; 9] = [
     "ENUM_",
     "NVTX_PAYLOAD_",
@@ -333,7 +343,7 @@ pub fn name_the_rest(source: &dyn Source, read: &[Found], notes: &mut Notes) {
         if is_read || rows == 0 {
             continue;
         }
-        let mut known = HOST.iter().chain(&DEVICE).chain(&SAMPLES);
+        let mut known = HOST.iter().chain(&DEVICE).chain(&SAMPLES).chain(&SWITCHES);
         if let Some(known) = known.find(|known| version(known.name, &table).is_some()) {
             let reason = format!("table {table}: another version of {} was read", known.name);
             notes.left_out.insert(reason, rows);

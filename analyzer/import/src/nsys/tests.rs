@@ -8,6 +8,7 @@ mod nccl;
 mod payloads;
 mod samples;
 mod shapes;
+mod switches;
 mod versions;
 
 use crate::Error;
@@ -78,7 +79,7 @@ fn every_table_becomes_rows_on_one_timeline() {
     assert_eq!(run.rows("annotations", columns), ["instant mark 0 2 20 -"]);
     assert_eq!(run.notes.left_out["NVTX: a range that was never ended"], 1);
     assert_eq!(
-        run.notes.left_out["table SCHED_EVENTS: has no place in a run"],
+        run.notes.left_out["table GPU_CONTEXT_SWITCH_EVENTS: has no place in a run"],
         1
     );
 }

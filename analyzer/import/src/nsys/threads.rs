@@ -49,6 +49,11 @@ impl Threads {
         number
     }
 
+    /// The number of a thread that has rows.
+    pub fn known(&self, global: i64) -> Option<u32> {
+        self.numbers.get(&Some(global)).copied()
+    }
+
     pub fn has_process(&self, global: i64) -> bool {
         self.processes.contains_key(&(global >> BITS))
     }

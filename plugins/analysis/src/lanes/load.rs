@@ -399,6 +399,9 @@ impl Loader {
         }
         for (key, Filling { mut spans, life }) in self.lanes {
             sort_by_start(&mut spans);
+            if matches!(key, LaneKey::Thread(_)) {
+                leave_out_waits_in_calls(&mut spans, &self.out.labels, &self.out.texts);
+            }
             let thread_name = match key {
                 LaneKey::Thread(Some(thread)) => thread_names.get(&thread).map(String::as_str),
                 _ => None,
@@ -464,4 +467,27 @@ impl Loader {
             ))
         })
     }
+}
+
+/// Removes the waits that a scheduler reports within calls: the call states what the thread waits for.
+fn leave_out_waits_in_calls(spans: &mut Vec<Span>, labels: &Labels, texts: &Texts) {
+    let of = |class: Class, name: Option<&str>| {
+        let is_it = |label: &Label| {
+            label.class == class && name.is_none_or(|name| texts.text(label.name) == name)
+        };
+        labels.all().iter().map(is_it).collect::<Vec<bool>>()
+    };
+    let is_wait = of(Class::Wait, Some("off_cpu"));
+    if !is_wait.contains(&true) {
+        return;
+    }
+    let is_call = of(Class::Call, None);
+    let mut in_call_until_ns = i64::MIN;
+    spans.retain(|span| {
+        let label = span.label as usize;
+        if is_call[label] {
+            in_call_until_ns = in_call_until_ns.max(span.end_ns);
+        }
+        !is_wait[label] || span.end_ns > in_call_until_ns
+    });
 }

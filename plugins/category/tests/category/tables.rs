@@ -323,6 +323,22 @@ fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
     );
 }
 
+#[test]
+fn a_thread_that_does_not_run_within_a_call_is_in_that_call() {
+    let mut fixture = RunFixture {
+        wall_ns: Some(200),
+        ..RunFixture::default()
+    };
+    fixture.calls.push(interval(1, "", "cudaMemcpy", 0, 100));
+    fixture.syncs.push(interval(2, "", "off_cpu", 10, 90));
+    fixture.syncs.push(interval(3, "", "off_cpu", 120, 150));
+    let out = analyse(&fixture);
+    assert_eq!(
+        lines(out.table("by_brick"), &["name", "calls", "self_ns"]),
+        ["cudaMemcpy | 1 | 100", "off_cpu | 1 | 30"]
+    );
+}
+
 /// A main thread that is busy for all but the last tenth, and `workers` workers, each alive for 8 ns and busy for
 /// 4.
 fn short_lived(workers: i64) -> RunFixture {
