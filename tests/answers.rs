@@ -286,6 +286,21 @@ fn of_launches_without_a_kernel_nothing_blames_the_host() {
 }
 
 #[test]
+fn launches_without_a_kernel_are_an_incomplete_recording_also_beside_copies() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    for at in 0..20 {
+        let from = 100.0 * f64::from(at);
+        trace.call("cudaLaunchKernel", (from, 90.0));
+    }
+    trace.call("cudaMemcpy", (2_000.0, 100.0));
+    trace.copy_back("Pageable", (2_050.0, 40.0), 4);
+    let headline = headline(&dir, &trace);
+    let words = "20 launches for a device were recorded, but no kernel";
+    says(&headline, "not recorded", words);
+}
+
+#[test]
 fn collectives_of_gpus_without_a_gpu_are_an_incomplete_recording() {
     let dir = Dir::new();
     let mut trace = Trace::default();

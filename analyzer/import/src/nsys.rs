@@ -178,7 +178,9 @@ fn import_all(
     }
     tables::name_the_rest(
         source,
-        &[&host, &device, &sampling, &switching].map(Vec::as_slice).concat(),
+        &[&host, &device, &sampling, &switching]
+            .map(Vec::as_slice)
+            .concat(),
         import.notes,
     );
     let rows = host

@@ -426,7 +426,10 @@ fn of_waits_alone(facts: &Facts) -> Option<Limit> {
 fn beside_gaps(facts: &Facts, gap: f64) -> String {
     if facts.host.threads > 0 {
         let mut rows = facts.path_work.iter();
-        let most = rows.find(|(name, share)| *share >= MIN_PART && !facts.is_iteration(name));
+        let is_wait = |name: &str| facts.path_waits.iter().any(|wait| wait.0 == name);
+        let most = rows.find(|(name, share)| {
+            *share >= MIN_PART && !facts.is_iteration(name) && !is_wait(name)
+        });
         return most.map_or(String::new(), |(name, share)| {
             format!(", then {} in {}", percent(*share), short(name))
         });

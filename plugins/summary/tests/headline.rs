@@ -981,9 +981,9 @@ fn a_device_recorded_alone_says_how_it_idles() {
 #[test]
 fn unrecorded_time_comes_with_the_largest_recorded_part() {
     let names = Table::build("path_names")
-        .text("name", ["cuModuleUnload", "cudaFree"])
-        .text("category", [None::<&str>, None])
-        .f64("wall_share", [0.2, 0.02]);
+        .text("name", ["poll", "cuModuleUnload", "cudaFree"])
+        .text("category", [Some("waiting"), None, None])
+        .f64("wall_share", [0.3, 0.2, 0.02]);
     let rows = vec![lanes(&[("main", 22 * MS, 100 * MS)]), names];
     let text = idle_device(1_400, 60 * MS, rows);
     assert!(

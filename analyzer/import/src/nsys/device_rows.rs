@@ -12,6 +12,9 @@ use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 use crate::cuda::event_waits::CudaEvent;
 use crate::doubtful::lasts_over;
 
+/// Pages that `cudaMemPrefetchAsync` moves (`CUpti_ActivityUnifiedMemoryMigrationCause`).
+const CAUSED_BY_USER: i64 = 1;
+
 /// Whether a kind of copies is one of Nsight Systems' own, for pages of unified memory.
 fn is_migration(kind: i64) -> bool {
     (11..=13).contains(&kind)
@@ -98,10 +101,12 @@ impl Device {
         if kind.is_some_and(is_migration) {
             kinds = [Some(MemoryKind::Managed); 2];
         }
+        let is_prefetch = work.record.int(11, context.notes) == Some(CAUSED_BY_USER);
         self.transfer(
             work,
             direction.unwrap_or(Direction::Unknown),
             kinds,
+            is_prefetch.then_some(true),
             context,
         )
     }
@@ -109,7 +114,7 @@ impl Device {
     pub fn memset(&mut self, work: &Timed<'_>, context: &mut Context<'_>) -> Result<(), Error> {
         let kind = work.record.int(8, context.notes);
         let kinds = [None, self.memory_kind(kind)];
-        self.transfer(work, Direction::Fill, kinds, context)
+        self.transfer(work, Direction::Fill, kinds, None, context)
     }
 
     fn memory_kind(&self, number: Option<i64>) -> Option<MemoryKind> {
@@ -122,6 +127,7 @@ impl Device {
         work: &Timed<'_>,
         direction: Direction,
         kinds: [Option<MemoryKind>; 2],
+        is_async: Option<bool>,
         context: &mut Context<'_>,
     ) -> Result<(), Error> {
         let bytes = work.record.unsigned(7, context.notes);
@@ -137,7 +143,7 @@ impl Device {
             bytes,
             src_kind,
             dst_kind,
-            is_async: work.place.is_async(),
+            is_async: work.place.is_async().or(is_async),
             thread: work.place.thread(),
             device: work.place.device,
             stream: work.place.stream,

@@ -75,7 +75,10 @@ impl Switches {
         let global = record.int(2, context.notes);
         let known = global.and_then(|global| Some((global, context.threads.known(global)?)));
         let Some((global, number)) = known else {
-            let reason = format!("{}: switch of a thread without other rows", record.scan.table);
+            let reason = format!(
+                "{}: switch of a thread without other rows",
+                record.scan.table
+            );
             context.notes.skip(&reason);
             return Ok(());
         };

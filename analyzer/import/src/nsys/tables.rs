@@ -143,7 +143,7 @@ pub const DEVICE: [Known; 7] = [
             PLACE,
             &[&["bytes"], &["copyKind"], &["srcKind"], &["dstKind"]],
         ],
-        newer: &[],
+        newer: &[&["migrationCause"]],
     },
     Known {
         kind: Kind::Memset,

@@ -201,6 +201,18 @@ fn migrations_of_managed_memory_have_no_launch_and_need_none() {
 }
 
 #[test]
+fn a_prefetch_of_managed_memory_is_an_asynchronous_copy() {
+    let run = Export::new(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start, \"end\", deviceId, bytes, copyKind, migrationCause);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (1, 2, 0, 65536, 11, 1), (3, 4, 0, 65536, 11, 2),
+             (5, 6, 0, 65536, 11, NULL)",
+    )
+    .import()
+    .unwrap();
+    assert_eq!(run.rows("transfers", "is_async"), ["true", "-", "-"]);
+}
+
+#[test]
 fn correlation_ids_are_of_a_process_and_ambiguous_ones_link_nothing() {
     let (one, two) = ((5_i64 << 24) | 5, (6_i64 << 24) | 6);
     let run = Export::new(&format!(

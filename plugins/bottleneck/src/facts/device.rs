@@ -218,11 +218,15 @@ impl Device {
             let copy = if is_copy {
                 let kinds = [from, to].map(|kind| kind.and_then(|kind| kind.get(row)));
                 let is_pageable = kinds.contains(&Some("pageable"));
+                let is_async = is_async.and_then(|is| is.get(row));
                 Some(Copy {
                     bytes: bytes.and_then(|bytes| bytes.get(row)),
-                    blocks: is_pageable || is_async.and_then(|is| is.get(row)) == Some(false),
+                    blocks: is_pageable || is_async == Some(false),
                     is_pageable,
-                    is_migration: kinds == [Some("managed"); 2] && call.is_none(),
+                    // A prefetch of the program is an asynchronous copy.
+                    is_migration: kinds == [Some("managed"); 2]
+                        && call.is_none()
+                        && is_async != Some(true),
                     brick: of.and_then(|of| of.get(row)),
                 })
             } else {

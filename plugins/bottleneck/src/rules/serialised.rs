@@ -11,7 +11,7 @@ use trueno_plugin::counted;
 
 use super::draft::Draft;
 use super::{Options, Rule, sync};
-use crate::facts::{Facts, Idle, name_of};
+use crate::facts::{Facts, Idle, Work, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::count;
@@ -31,8 +31,9 @@ pub fn is_serialised(facts: &Facts, options: &Options, device: i64) -> bool {
     })
 }
 
-/// Calls of a whole run that need a device, of which no work was recorded.
+/// Calls of a whole run that need a device, of which no work was recorded, or copies only.
 pub struct DeviceCalls {
+    lacks: &'static str,
     launches: u64,
     copies: u64,
     waits: u64,
@@ -42,12 +43,19 @@ pub struct DeviceCalls {
 }
 
 impl DeviceCalls {
-    /// `None` if work of a device was recorded, or hardly any call needs one.
+    /// `None` if kernels were recorded, or hardly any call needs one.
     pub fn without_work(facts: &Facts, options: &Options) -> Option<Self> {
-        if facts.window.is_part || !facts.device.work.is_empty() || facts.device.invalid > 0 {
+        let work = &facts.device.work;
+        let has_kernels = facts.device.invalid > 0 || work.iter().any(Work::is_kernel);
+        if facts.window.is_part || has_kernels {
             return None;
         }
         let mut of = Self {
+            lacks: if work.is_empty() {
+                "device work"
+            } else {
+                "kernel"
+            },
             launches: 0,
             copies: 0,
             waits: 0,
@@ -73,6 +81,11 @@ impl DeviceCalls {
             if vendors::is_collective_of_devices(&row.name) {
                 of.collectives = of.collectives.saturating_add(row.calls);
             }
+        }
+        if !work.is_empty() {
+            // Copies, and what waits for them, have their work.
+            (of.copies, of.copy_ns) = (0, 0);
+            (of.waits, of.wait_ns) = (0, 0);
         }
         let held_ns = of.wait_ns.saturating_add(of.copy_ns);
         let is_held = facts.share(held_ns) >= options.general.least_share;
@@ -111,12 +124,12 @@ impl DeviceCalls {
             scope_kind: "run",
             scope: "recording".into(),
             place: "recording".into(),
-            confidence: (Confidence::High, "the host's side is recorded, and no kernel or copy".into()),
-            lead: format!("{each} for a device were recorded, but no device work"),
+            confidence: (Confidence::High, format!("the host's side is recorded, and no {}", self.lacks)),
+            lead: format!("{each} for a device were recorded, but no {}", self.lacks),
             fix: "record the device too".into(),
             evidence: format!("SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM {rows} GROUP BY name ORDER BY dur_ns DESC"),
             assumption: "none: what the device did was not recorded".into(),
-            considered: "without device work, the recording does not show whether the host or the device limits the run".into(),
+            considered: "without it, the recording does not show whether the host or the device limits the run".into(),
             suggestion: facts.producer.advice(
                 "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]), in a schedule whose active steps launch work",
                 "record kernels too; if they were, look for a message of the profiler",

@@ -208,6 +208,8 @@ fn moved(copies: &[&Work]) -> String {
 
 /// Migrations take this share of the time of a device that is busy, or more.
 const MIN_OF_BUSY: f64 = 0.5;
+/// Migrations go to the host if this share of their time does.
+const MOST_BACK: f64 = 0.9;
 
 fn migrations(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
     let is_migration = |work: &Work| work.copy.is_some_and(|copy| copy.is_migration);
@@ -226,6 +228,10 @@ fn migrations(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &
     }
     let name = name_of(device);
     let kernels = facts.device.busy(device, Work::is_kernel);
+    let back = |work: &Work| is_migration(work) && facts.device.name(work) == "d2h";
+    let back_ns = facts.device.busy(device, back).total_ns();
+    let is_back =
+        trueno_analysis::share(back_ns, moving.total_ns()).is_some_and(|of| of >= MOST_BACK);
     Draft {
         class: CLASS,
         code: "page_migrations",
@@ -234,13 +240,18 @@ fn migrations(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &
         place: name.clone(),
         confidence: (Confidence::High, "migrations are recorded".into()),
         lead: format!(
-            "moving pages of unified memory is {} of what {name} does, {} of the wall ({} in {} migrations)",
+            "moving pages of unified memory{} is {} of what {name} does, {} of the wall ({} in {} migrations)",
+            if is_back { " back to the host" } else { "" },
             percent(of_busy),
             percent(of_wall),
             moved(&pages),
             count(n)
         ),
-        fix: "move the memory before it is used".into(),
+        fix: if is_back {
+            "prefetch to the host what it reads next".into()
+        } else {
+            "move the memory before it is used".into()
+        },
         evidence: format!(
             "SELECT id, direction, bytes, start_ns, dur_ns FROM transfers WHERE {} AND src_kind = 'managed' AND dst_kind = 'managed'{} ORDER BY dur_ns DESC",
             condition(device),

@@ -69,7 +69,7 @@ fn pages_that_the_driver_moves_are_no_copies_of_the_program() {
         let inputs = [
             facts(1_000),
             kernels(&[Work::at("add", 0, kernel_us)]),
-            migrations(&pages),
+            migrations(&pages, 0),
             path(&[("work", 1_000)]),
         ];
         run::<Bottleneck>(inputs, "{}").expect("it ends well")
@@ -83,6 +83,35 @@ fn pages_that_the_driver_moves_are_no_copies_of_the_program() {
             "moving pages of unified memory is 87 % of what gpu0 does, 40 % of the wall (20.0 MB in 20 migrations)"
         ),
         "{said}"
+    );
+}
+
+#[test]
+fn pages_that_the_program_prefetches_need_no_advice_and_others_say_where_they_go() {
+    let page = |direction, n: i64| Work {
+        called_us: None,
+        ..Work::at(direction, n * 40, 20)
+    };
+    let judge = |prefetched| {
+        let mut pages: Vec<Work> = (0..10).map(|n| page("h2d", n)).collect();
+        pages.extend((10..20).map(|n| page("d2h", n)));
+        let pages = migrations(&pages, prefetched);
+        let inputs = [facts(1_000), pages, path(&[("work", 1_000)])];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "sentence").concat()
+    };
+    let told = judge(10);
+    assert!(
+        told.starts_with(
+            "moving pages of unified memory back to the host is 50 % of what gpu0 does, 20 % of the wall (10.0 MB in 10 \
+             migrations); prefetch to the host what it reads next"
+        ),
+        "{told}"
+    );
+    let told = judge(0);
+    assert!(
+        told.starts_with("moving pages of unified memory is 100 % of what gpu0 does"),
+        "{told}"
     );
 }
 

@@ -86,26 +86,46 @@ pub fn launched_at_once(rows: &[Work]) -> TableBuilder {
 }
 
 pub fn transfers(rows: &[Work]) -> TableBuilder {
-    copies(table("transfers", "direction", rows, soon), rows, "pinned")
+    copies(
+        table("transfers", "direction", rows, soon),
+        rows,
+        "pinned",
+        |_| Some(true),
+    )
 }
 
-/// Pages of unified memory, a megabyte each, that the driver moves.
-pub fn migrations(rows: &[Work]) -> TableBuilder {
-    copies(table("transfers", "direction", rows, soon), rows, "managed")
+/// Pages of unified memory, a megabyte each. The first `prefetched` are moved by the program, the others by the driver.
+pub fn migrations(rows: &[Work], prefetched: usize) -> TableBuilder {
+    let is_async = |row: usize| (row < prefetched).then_some(true);
+    copies(
+        table("transfers", "direction", rows, soon),
+        rows,
+        "managed",
+        is_async,
+    )
 }
 
 /// Copies of a megabyte whose calls return when the copy has ended.
 pub fn blocking(rows: &[Work]) -> TableBuilder {
     let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
-    copies(table("transfers", "direction", rows, end), rows, "pageable")
+    copies(
+        table("transfers", "direction", rows, end),
+        rows,
+        "pageable",
+        |_| Some(false),
+    )
 }
 
-fn copies(table: TableBuilder, rows: &[Work], kind: &'static str) -> TableBuilder {
-    let is_async = kind != "pageable";
+fn copies(
+    table: TableBuilder,
+    rows: &[Work],
+    kind: &'static str,
+    is_async: impl Fn(usize) -> Option<bool>,
+) -> TableBuilder {
     let kind = || rows.iter().map(move |_| kind);
     table
         .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
-        .bool("is_async", rows.iter().map(|_| is_async))
+        .bool("is_async", (0..rows.len()).map(is_async))
         .text("src_kind", kind())
         .text("dst_kind", kind())
         .u64("brick", rows.iter().map(|_| None::<u64>))
