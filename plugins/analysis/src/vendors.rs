@@ -731,6 +731,24 @@ pub const COMMUNICATION: [&str; 44] = [
     "rdmasend",
 ];
 
+/// What a library of NVIDIA is called, by its file name. Nobody else can have its symbols.
+pub fn library_without_symbols(file: &str) -> Option<&'static str> {
+    const LIBRARIES: [(&str, &str); 10] = [
+        ("libcublas", "cuBLAS"),
+        ("libcuda.so", "the CUDA driver"),
+        ("libcudart.so", "the CUDA runtime"),
+        ("libcudnn", "cuDNN"),
+        ("libcufft", "cuFFT"),
+        ("libcusolver", "cuSOLVER"),
+        ("libcusparse", "cuSPARSE"),
+        ("libnvidia-", "NVIDIA's driver"),
+        ("libnvinfer", "TensorRT"),
+        ("libnvrtc", "NVRTC"),
+    ];
+    let known = LIBRARIES.iter().find(|(start, _)| file.starts_with(start));
+    known.map(|(_, called)| *called)
+}
+
 /// True for the name of a function that starts or stops PyTorch's profiler. All within it is the profiler's work.
 /// Other functions of a profiler may hold the program that it records.
 pub fn is_profiler_control(name: &str) -> bool {

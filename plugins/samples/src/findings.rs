@@ -1,5 +1,6 @@
 //! Findings on samples. None is more than a warning: they are estimates, and a hot function is no defect.
 
+use trueno_analysis::vendors::library_without_symbols;
 use trueno_analysis::wording::{count, many, percent, short, time};
 use trueno_plugin::{Finding, Severity};
 
@@ -101,17 +102,19 @@ fn unknown(event: &EventSum, of_event: &str) -> Option<Finding> {
         .collect();
     let samples = unknown.iter().map(|(_, samples)| samples).sum();
     let share = Share::new(samples, all).filter(|of| of.share > UNKNOWN_SHARE)?;
-    let severity = if share.share > MOSTLY_UNKNOWN_SHARE {
-        Severity::Warning
-    } else {
-        Severity::Info
-    };
     let title = format!(
         "the function is {NOT_KNOWN} in {} of {} samples{of_event}",
         percent(share.share),
         count(all)
     );
     let (largest, of_largest) = unknown.first()?;
+    let module = largest.module.as_deref();
+    let closed = module.and_then(|module| library_without_symbols(file_name(module)));
+    let severity = if share.share > MOSTLY_UNKNOWN_SHARE && closed.is_none() {
+        Severity::Warning
+    } else {
+        Severity::Info
+    };
     let (place, remedy) = match largest.module.as_deref() {
         None => (
             "in no known file".to_owned(),
@@ -120,6 +123,12 @@ fn unknown(event: &EventSum, of_event: &str) -> Option<Finding> {
         Some(module) if module.starts_with("[kernel") => (
             format!("in {module}"),
             "set `kernel.kptr_restrict` to 0 to see the kernel's names".to_owned(),
+        ),
+        Some(module) if let Some(library) = closed => (
+            format!("in {module}"),
+            format!(
+                "NVIDIA publishes no symbols of {library}: record callers and API calls to see what it does"
+            ),
         ),
         Some(module) => (
             format!("in {module}"),

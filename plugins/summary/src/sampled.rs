@@ -1,5 +1,6 @@
 //! Samples, where they are all that was recorded.
 
+use trueno_analysis::vendors::library_without_symbols;
 use trueno_analysis::wording::{self, percent};
 use trueno_plugin::{Result, Table, agreeing};
 
@@ -60,6 +61,9 @@ impl Sampled {
             (NOT_KNOWN, None) => None,
             (NOT_KNOWN, Some(module)) => {
                 let file = module.rsplit('/').next().unwrap_or(module);
+                if let Some(library) = library_without_symbols(file) {
+                    return Some(library.to_owned());
+                }
                 Some(format!("{} (functions {NOT_KNOWN})", short(file)))
             }
             (name, _) => Some(short(name)),

@@ -159,6 +159,14 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
 }
 
 #[test]
+fn a_library_of_nvidia_is_called_what_it_is() {
+    let mut inputs = vec![wall(10 * MS, 7)];
+    inputs.extend(sampled(950, Some("/usr/lib64/libcuda.so.560.35.03")));
+    let told = sentence(&summary(inputs));
+    assert!(told.contains("the CUDA driver ran in 50 %"), "{told}");
+}
+
+#[test]
 fn of_several_events_the_one_that_counts_time_is_told() {
     let events = |events: [&'static str; 2]| {
         let functions = Table::build("sampled_functions")

@@ -93,6 +93,20 @@ fn functions_that_are_not_known_are_said_with_the_remedy() {
 }
 
 #[test]
+fn nobody_can_build_a_closed_library_with_symbols() {
+    let mut fixture = program(1_200);
+    fixture.stacks[2].module = Some("/usr/lib64/libcuda.so.560.35.03");
+    let output = fixture.analyse();
+    let found = output.finding("unknown_functions").unwrap();
+    assert_eq!(found.severity, Severity::Info);
+    let suggestion = found.suggestion.as_deref().unwrap();
+    assert!(
+        suggestion.starts_with("NVIDIA publishes no symbols of the CUDA driver"),
+        "{suggestion}"
+    );
+}
+
+#[test]
 fn of_several_events_the_one_that_counts_time_is_told() {
     let mut fixture = program(0);
     let cycles = fixture.samples.clone().into_iter().map(|of| Sample {
