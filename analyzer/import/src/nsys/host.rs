@@ -213,6 +213,7 @@ impl Host {
             None => "function",
         };
         let thread = context.threads.number(global, start_ns);
+        context.threads.set_of_program(thread);
         let end_ns = start_ns + dur_ns;
         // The times of the file: iterations were found by them.
         let origin_ns = context.origin_ns;
@@ -340,6 +341,7 @@ impl Host {
         let id = context.id();
         let mut key = None;
         if kind == Kind::Api {
+            context.threads.set_of_program(thread);
             let correlation = record.u32(5, context.notes);
             key = correlation.and_then(|correlation| context.threads.key(global, correlation));
         }

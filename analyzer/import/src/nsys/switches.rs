@@ -1,7 +1,8 @@
 //! Context switches: when the threads ran, and when they did not.
 //!
-//! Only threads with other rows are read, and only from the first to the last of all other rows. A wait inside a
-//! recorded call is a row as well: what a thread waits for stands in the call, and how long it ran in the switches.
+//! Only threads that call CUDA or have ranges are read, and only from the first to the last of all other rows. A wait
+//! inside a recorded call is a row as well: what a thread waits for stands in the call, and how long it ran in the
+//! switches. A wait that outlasts all other rows is none of the run, and neither is the thread's time from then on.
 
 use std::collections::BTreeMap;
 
@@ -73,15 +74,18 @@ impl Switches {
             Some(_) => Switch::In,
         };
         let global = record.int(2, context.notes);
-        let known = global.and_then(|global| Some((global, context.threads.known(global)?)));
+        let known = global.and_then(|global| Some((global, context.threads.of_program(global)?)));
         let Some((global, number)) = known else {
             let reason = format!(
-                "{}: switch of a thread without other rows",
+                "{}: switch of a thread without calls of CUDA and ranges",
                 record.scan.table
             );
             context.notes.skip(&reason);
             return Ok(());
         };
+        if time_ns > self.end_ns && self.is_waiting(global) {
+            return Ok(());
+        }
         let time_ns = time_ns.clamp(0, self.end_ns);
         let thread = self.threads.entry(global).or_insert(Thread {
             number,
@@ -109,6 +113,11 @@ impl Switches {
             _ => thread.has_lost |= dur_ns > 0,
         }
         Ok(())
+    }
+
+    fn is_waiting(&self, global: i64) -> bool {
+        let thread = self.threads.get(&global);
+        thread.is_some_and(|thread| thread.last.0 == Switch::Out)
     }
 
     /// Writes how long each thread ran in its life, from its first switch to the last.

@@ -9,6 +9,8 @@ const BITS: u32 = 24;
 pub struct Thread {
     pub global: Option<i64>,
     pub start_ns: i64,
+    /// It calls CUDA or has ranges. Others are threads of libraries and of the profiler, or unknown.
+    pub is_of_program: bool,
 }
 
 impl Thread {
@@ -40,7 +42,11 @@ impl Threads {
         }
         let list = &mut self.list;
         let number = *self.numbers.entry(global).or_insert_with(|| {
-            list.push(Thread { global, start_ns });
+            list.push(Thread {
+                global,
+                start_ns,
+                is_of_program: false,
+            });
             list.len() as u32 - 1
         });
         if let Some(thread) = list.get_mut(number as usize) {
@@ -49,9 +55,17 @@ impl Threads {
         number
     }
 
-    /// The number of a thread that has rows.
-    pub fn known(&self, global: i64) -> Option<u32> {
-        self.numbers.get(&Some(global)).copied()
+    pub fn set_of_program(&mut self, number: u32) {
+        if let Some(thread) = self.list.get_mut(number as usize) {
+            thread.is_of_program = true;
+        }
+    }
+
+    /// The number of a thread that calls CUDA or has ranges.
+    pub fn of_program(&self, global: i64) -> Option<u32> {
+        let number = *self.numbers.get(&Some(global))?;
+        let thread = self.list.get(number as usize)?;
+        thread.is_of_program.then_some(number)
     }
 
     pub fn has_process(&self, global: i64) -> bool {

@@ -42,6 +42,18 @@ fn a_thread_waits_between_switching_out_and_in_and_runs_otherwise() {
 }
 
 #[test]
+fn a_wait_beyond_the_last_row_ends_the_thread() {
+    let run = import(
+        "(650, 0, 0, 83886085), (690, 3, 1, 83886085), (950, 3, 0, 83886085), (1100, 3, 1, 83886085), (1200, 3, 0, 83886085)",
+    );
+    assert_eq!(waits(&run), ["off_cpu 0 550 40"]);
+    assert_eq!(
+        run.rows("counters", TIMES),
+        ["cpu_time 0 850 260 ns measured"]
+    );
+}
+
+#[test]
 fn a_lost_switch_makes_the_time_that_a_thread_ran_unknown() {
     for values in [
         "(40, 0, 1, 83886085), (300, 0, 1, 83886085), (650, 0, 0, 83886085), (690, 0, 1, 83886085)",
@@ -54,7 +66,7 @@ fn a_lost_switch_makes_the_time_that_a_thread_ran_unknown() {
 }
 
 #[test]
-fn threads_without_other_rows_are_left_out_as_are_switches_without_a_state_or_time() {
+fn threads_of_libraries_are_left_out_as_are_switches_without_a_state_or_time() {
     let run = import(
         "(200, 0, 1, 83886086), (300, 0, 0, 83886086), (400, 0, 1, 83886086), (200, 0, NULL, 83886085), ('x', 0, 1, 83886085),
          (500, 0, 1, NULL)",
@@ -62,7 +74,10 @@ fn threads_without_other_rows_are_left_out_as_are_switches_without_a_state_or_ti
     assert!(waits(&run).is_empty());
     assert_eq!(run.rows("threads", "os_id"), ["5"]);
     for (reason, count) in [
-        ("SCHED_EVENTS: switch of a thread without other rows", 4),
+        (
+            "SCHED_EVENTS: switch of a thread without calls of CUDA and ranges",
+            4,
+        ),
         ("SCHED_EVENTS: switch neither in nor out", 1),
         ("SCHED_EVENTS: no start, or one beyond 64 bits", 1),
     ] {
