@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trueno_analysis::vendors::is_communication;
 
 use crate::facts::Facts;
-use crate::limit::MAX_GAP;
+use crate::limit::{MAX_GAP, MIN_BUSY, Shares};
 use crate::sentence::short;
 
 /// Gains below this share of the wall time are ignored.
@@ -18,6 +18,10 @@ const TIMES: i64 = 5;
 
 /// From this share of the wall on, the profiler's own work lies within too many operators.
 const MUCH_PROFILER: f64 = 0.2;
+
+/// The critical path passes by devices that are busy for this many times as long as they are on it: for what the host
+/// waits then was not recorded.
+const PASSES_BY: f64 = 2.0;
 
 /// Table with the gains from halving the time of a name.
 const HALVED: &str = "critical_path.opportunity";
@@ -77,6 +81,14 @@ impl Gain {
         let has_halved = !is_gap && facts.job.is_none();
         let halved = halved(facts, has_profiler).filter(|_| has_halved);
         let halved = halved.filter(is_worth);
+        // What little the host saves there says nothing of the devices.
+        let passes_by = passes_by(facts);
+        let is_little = |gain: &(i64, String, &str)| {
+            facts
+                .gain_share(gain.0)
+                .is_none_or(|share| share < SMALL_SHARE)
+        };
+        let halved = halved.filter(|gain| !(passes_by && is_little(gain)));
         let is_small = |fix: &(i64, String, &str)| {
             let share = facts.gain_share(fix.0).unwrap_or(0.0);
             // A collective may wait for other ranks all along.
@@ -102,9 +114,18 @@ impl Gain {
                 ns,
                 source,
             },
+            None if passes_by => {
+                Self::NotKnown("the critical path does not lead through the busy devices")
+            }
             None => Self::NotKnown("no name on the critical path gains more than 1 % of the wall"),
         }
     }
+}
+
+fn passes_by(facts: &Facts) -> bool {
+    let busy = Shares::new(facts).map_or(0.0, |of| of.busy());
+    let path = facts.path.as_ref();
+    busy >= MIN_BUSY && path.is_some_and(|path| busy >= PASSES_BY * path.devices())
 }
 
 /// Only names that can be made faster: kernels and operators, or without devices the innermost host work.

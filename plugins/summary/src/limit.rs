@@ -16,7 +16,7 @@ const MIN_GAIN: f64 = 0.2;
 /// If this share of the critical path was not recorded, the path does not show what bounds the run.
 pub const MAX_GAP: f64 = 0.5;
 /// Devices that are busy for this share of their time bound a run, even if the critical path runs elsewhere.
-const MIN_BUSY: f64 = 0.7;
+pub const MIN_BUSY: f64 = 0.7;
 /// Shares of the path within this factor count as equal.
 const NEARLY_AS_MUCH: f64 = 1.2;
 /// Classes of gaps that the host leaves between the work of a device. They bound nothing where the device computes for

@@ -527,6 +527,31 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
 }
 
 #[test]
+fn a_path_beside_busy_devices_names_no_small_gain_of_the_host() {
+    let told = |gain_ms: i64| {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 90 * MS, 0, 0)]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            path("work", 1.0),
+            Table::build("path_names")
+                .text("name", ["prepare"])
+                .text("category", [None::<&str>])
+                .f64("wall_share", [0.7]),
+            categories(&[("device", "GEMM", 90 * MS)]),
+            kernels(&[("gemm", 300, 90 * MS)]),
+            halved(&[("aten::copy_", gain_ms * MS)]),
+        ]))
+    };
+    assert_eq!(
+        told(3),
+        "wall 100 ms · GPU 90 % busy · bound by computation: 100 % GEMM"
+    );
+    assert!(told(8).ends_with("aten::copy_ in half the time saves at most 8.00 ms (8 %)"));
+}
+
+#[test]
 fn a_fix_that_saves_little_is_not_named_before_the_kernel_that_takes_most() {
     for (fix_ms, named) in [
         (
