@@ -315,6 +315,33 @@ fn collectives_of_gpus_without_a_gpu_are_an_incomplete_recording() {
 }
 
 #[test]
+fn the_wait_with_which_a_profiler_stops_is_no_wait_of_the_program() {
+    let dir = Dir::new();
+    let with = |after: bool| {
+        let mut trace = Trace::default();
+        for at in 0..20 {
+            let from = 100.0 * f64::from(at);
+            trace.launch("gemm", from, (from + 10.0, 80.0));
+        }
+        trace.call("cudaDeviceSynchronize", (2_000.0, 10_000.0));
+        if after {
+            trace.operator("aten::mm", (12_001.0, 10.0));
+        }
+        headline(&dir, &trace)
+    };
+    let stopped = with(false);
+    says(
+        &stopped,
+        "profiler",
+        "the profiler's stop takes 83 % of the wall",
+    );
+    assert!(!stopped["sentence"].as_str().unwrap().contains("saves"));
+    // A wait of the program, whatever it is for.
+    let waited = with(true);
+    assert_ne!(waited["bound_by"], "profiler");
+}
+
+#[test]
 fn a_profiler_s_wait_for_a_buffer_is_its_own_time() {
     let dir = Dir::new();
     let mut trace = Trace::default();

@@ -39,6 +39,9 @@ const MIN_PART: f64 = 0.05;
 /// Limit from re-timing a pipeline of ranks. It applies whatever the devices do.
 const RETIMED: &str = "stragglers";
 
+/// Code of a finding: a wait of the profiler, not of the program.
+const PROFILER_STOP: &str = "profiler_stop";
+
 pub const ONE_CALL: &str = "one call";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -155,7 +158,7 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     };
     let leads: Vec<String> = found.iter().map(lead).collect();
     let by = match found[0].code.as_str() {
-        "serialised_launches" | "no_kernel_times" => "profiler",
+        "serialised_launches" | "no_kernel_times" | PROFILER_STOP => "profiler",
         "no_device_work" => "not recorded",
         _ => &found[0].class,
     };
@@ -312,7 +315,15 @@ fn of_held(facts: &Facts) -> Option<Limit> {
 /// Unexplained waits are the largest part of the path.
 fn of_waits(facts: &Facts) -> Option<Limit> {
     let path = facts.path.as_ref()?;
-    (path.waits > path.host.max(facts.not_recorded(path))).then(|| Limit {
+    let is_most = path.waits > path.host.max(facts.not_recorded(path));
+    let mut found = facts.bottlenecks.iter();
+    if let Some(stop) = found
+        .find(|one| one.code == PROFILER_STOP)
+        .filter(|_| is_most)
+    {
+        return Some(of_finding(facts, stop));
+    }
+    is_most.then(|| Limit {
         by: "waits".to_owned(),
         share: Some(path.waits),
         detail: {
@@ -591,7 +602,7 @@ fn words(class: &str, code: &str, accelerator: &str) -> String {
     match class {
         _ if code == "small_grids" => format!("grids too small for the {accelerator}"),
         _ if code == "serialised_launches" => "serialised launches".to_owned(),
-        _ if code == "no_kernel_times" => "a profiler".to_owned(),
+        _ if code == "no_kernel_times" || code == PROFILER_STOP => "a profiler".to_owned(),
         _ if code == "no_device_work" => "an incomplete recording".to_owned(),
         _ if code == "one_lane" => "serial work".to_owned(),
         _ if code == "device_copies" => format!("copies within the {accelerator}"),

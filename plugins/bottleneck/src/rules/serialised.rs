@@ -6,6 +6,7 @@
 //! program takes without it was not measured.
 
 use trueno_analysis::evidence::{Evidence, MIN_FEW};
+use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors::{self, Call, WaitFor};
 use trueno_plugin::counted;
 
@@ -14,10 +15,13 @@ use super::{Options, Rule, sync};
 use crate::facts::{Facts, Idle, Work, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
-use crate::wording::count;
+use crate::wording::{count, percent};
 
 /// Share of a device's launches that must last until their kernel has ended.
 const MIN_SHARE: f64 = 0.9;
+
+/// The profiler's stop is worth a word from this share of the wall on.
+const MIN_STOP: f64 = 0.2;
 
 thresholds! {
     pub struct Serialised {
@@ -139,6 +143,50 @@ impl DeviceCalls {
     }
 }
 
+/// The part of the last wait of a PyTorch trace in which no recorded work remained: the profiler waits for the device
+/// before it stops. `None` if something of the program may have run after it or around it.
+pub fn profiler_stop(facts: &Facts) -> Option<(i64, i64)> {
+    if facts.producer != Producer::PyTorch || facts.window.is_part {
+        return None;
+    }
+    let waits = facts.device.waits.iter();
+    let waits = waits.filter(|wait| !wait.is_join && !wait.is_runnable && !wait.is_off_cpu);
+    let last = waits.max_by_key(|wait| wait.end_ns)?;
+    let work_end_ns = facts.device.work.iter().map(|work| work.end_ns).max()?;
+    let from_ns = last.start_ns.max(work_end_ns);
+    // The run ends with its last row: one around the wait would end later.
+    let is_last = last.end_ns == facts.window.until_ns && from_ns < last.end_ns;
+    is_last.then_some((from_ns, last.end_ns))
+}
+
+fn judge_stop(facts: &Facts, verdicts: &mut Verdicts) {
+    let Some((from_ns, until_ns)) = profiler_stop(facts) else {
+        return;
+    };
+    let stop_ns = until_ns.saturating_sub(from_ns);
+    if facts.share(stop_ns) < MIN_STOP {
+        return;
+    }
+    Draft {
+        class: sync::CLASS,
+        code: "profiler_stop",
+        scope_kind: "run",
+        scope: "recording".into(),
+        place: "recording".into(),
+        confidence: (Confidence::Medium, "inferred: the last row of the trace waits for a device that has no work left".into()),
+        lead: format!(
+            "the profiler's stop takes {} of the wall, after all device work",
+            percent(facts.share(stop_ns))
+        ),
+        fix: "look at the time before it".into(),
+        evidence: format!("SELECT id, kind, name, start_ns, dur_ns FROM syncs WHERE start_ns + dur_ns > {from_ns} ORDER BY dur_ns DESC"),
+        assumption: "none: without the profiler the program does not wait there".into(),
+        considered: "a wait within an operator, or before other rows, counts as the program's".into(),
+        suggestion: "`--window` of the steps leaves it out; `schedule(active=8)` makes more steps than stops".into(),
+    }
+    .without_gain(facts, Evidence::new(1, stop_ns), Severity::Low, verdicts);
+}
+
 impl Rule for Serialised {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for (device, _, _, busy_ns) in &facts.idle.spans {
@@ -175,6 +223,7 @@ impl Rule for Serialised {
         if let Some(calls) = DeviceCalls::without_work(facts, options) {
             calls.judge(facts, verdicts);
         }
+        judge_stop(facts, verdicts);
         let has_times = facts.device.work.iter().any(|work| work.is_kernel());
         let invalid = facts.device.invalid;
         if has_times || invalid < options.gaps.least_gaps {

@@ -21,7 +21,7 @@ use super::draft::Draft;
 use super::gaps::{
     gap_confidence, gaps_of_waits, gaps_sql, host_path_ns, other_causes, times, total_ns,
 };
-use super::serialised::DeviceCalls;
+use super::serialised::{DeviceCalls, profiler_stop};
 use super::{Options, Rule, busy_machine, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task, Wait, Without};
@@ -172,6 +172,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // Who could have run waits for nothing but a processor.
     let all_ns = facts.path.kind_ns("sync_wait");
     let all_ns = all_ns.saturating_sub(busy_machine::runnable_ns(facts));
+    let stop = profiler_stop(facts).unwrap_or_default();
+    let all_ns = all_ns.saturating_sub(stop.1.saturating_sub(stop.0)).max(0);
     if facts.share(all_ns) < options.general.least_share {
         return;
     }
