@@ -17,6 +17,7 @@ use crate::interner::Texts;
 use crate::name_groups::NameGroups;
 use crate::source::Source;
 use crate::start_order::sort_by_start;
+use crate::vendors;
 use crate::window::Window;
 
 /// Rows that became no interval, and why.
@@ -397,10 +398,11 @@ impl Loader {
                 thread_names.insert(thread, name.to_owned());
             }
         }
+        let inner = Inner::new(&self.out.labels, &self.out.texts);
         for (key, Filling { mut spans, life }) in self.lanes {
             sort_by_start(&mut spans);
             if matches!(key, LaneKey::Thread(_)) {
-                leave_out_waits_in_calls(&mut spans, &self.out.labels, &self.out.texts);
+                inner.leave_out(&mut spans);
             }
             let thread_name = match key {
                 LaneKey::Thread(Some(thread)) => thread_names.get(&thread).map(String::as_str),
@@ -469,25 +471,56 @@ impl Loader {
     }
 }
 
-/// Removes the waits that a scheduler reports within calls: the call states what the thread waits for.
-fn leave_out_waits_in_calls(spans: &mut Vec<Span>, labels: &Labels, texts: &Texts) {
-    let of = |class: Class, name: Option<&str>| {
-        let is_it = |label: &Label| {
-            label.class == class && name.is_none_or(|name| texts.text(label.name) == name)
+/// What the labels of a lane are, for [`Inner::leave_out`].
+struct Inner {
+    is_call: Vec<bool>,
+    is_of_device: Vec<bool>,
+    is_of_system: Vec<bool>,
+    is_off_cpu: Vec<bool>,
+}
+
+impl Inner {
+    fn new(labels: &Labels, texts: &Texts) -> Self {
+        let of = |class: Class, is_named: fn(&str) -> bool| {
+            let labels = labels.all().iter();
+            let is_it = |label: &Label| label.class == class && is_named(texts.text(label.name));
+            labels.map(is_it).collect::<Vec<bool>>()
         };
-        labels.all().iter().map(is_it).collect::<Vec<bool>>()
-    };
-    let is_wait = of(Class::Wait, Some("off_cpu"));
-    if !is_wait.contains(&true) {
-        return;
-    }
-    let is_call = of(Class::Call, None);
-    let mut in_call_until_ns = i64::MIN;
-    spans.retain(|span| {
-        let label = span.label as usize;
-        if is_call[label] {
-            in_call_until_ns = in_call_until_ns.max(span.end_ns);
+        Self {
+            is_call: of(Class::Call, |_| true),
+            is_of_device: of(Class::Call, |name| vendors::call(name).is_some()),
+            is_of_system: of(Class::Call, is_call_of_system),
+            is_off_cpu: of(Class::Wait, |name| name == "off_cpu"),
         }
-        !is_wait[label] || span.end_ns > in_call_until_ns
-    });
+    }
+
+    /// Removes what a call around it states better: waits that a scheduler reports within any call, and calls of the
+    /// operating system within a call of a device's API.
+    fn leave_out(&self, spans: &mut Vec<Span>) {
+        let any = |of: &[bool]| of.contains(&true);
+        let calls_system = any(&self.is_of_device) && any(&self.is_of_system);
+        if !any(&self.is_off_cpu) && !calls_system {
+            return;
+        }
+        let (mut in_call_until_ns, mut in_device_call_until_ns) = (i64::MIN, i64::MIN);
+        spans.retain(|span| {
+            let label = span.label as usize;
+            let is_inner = self.is_of_system[label] && span.end_ns <= in_device_call_until_ns
+                || self.is_off_cpu[label] && span.end_ns <= in_call_until_ns;
+            if self.is_call[label] {
+                in_call_until_ns = in_call_until_ns.max(span.end_ns);
+            }
+            if self.is_of_device[label] {
+                in_device_call_until_ns = in_device_call_until_ns.max(span.end_ns);
+            }
+            !is_inner
+        });
+    }
+}
+
+/// True for the names of functions of the C library and the kernel, such as `ioctl` and `pthread_cond_timedwait`. Calls of
+/// devices' APIs have capitals, or a prefix of their own.
+fn is_call_of_system(name: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    name.bytes().all(is_plain) && vendors::call(name).is_none()
 }

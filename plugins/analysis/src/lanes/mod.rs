@@ -57,6 +57,10 @@
 //! names, else the one it began in. Where none was recorded, a rule on its own name comes before one on
 //! its brick's. A host wait is `waiting`, whatever it lies in: it is busy time, and nobody's work.
 //!
+//! **Calls within calls.** `cudaMalloc` calls `ioctl`, and a thread does not run while it waits in a call. The outer call
+//! states what the time is for, so two kinds of rows are left out: calls of the operating system within a call of a
+//! device's API, and waits of kind `off_cpu` within any call.
+//!
 //! **Bricks and device work.** A brick is always its host interval; device work is rows of `kernels`. A
 //! launch of 26 µs and its 89 µs of work are two facts, and only the first nests. Rows that only bound
 //! their work (`timing = bound`) are counted and become no interval.

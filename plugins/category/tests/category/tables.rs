@@ -339,6 +339,39 @@ fn a_thread_that_does_not_run_within_a_call_is_in_that_call() {
     );
 }
 
+#[test]
+fn what_a_call_of_a_device_calls_in_the_operating_system_is_that_call() {
+    let mut fixture = RunFixture {
+        wall_ns: Some(400),
+        ..RunFixture::default()
+    };
+    fixture.calls.push(interval(1, "", "cudaMalloc", 0, 100));
+    fixture.calls.push(interval(2, "", "ioctl", 10, 90));
+    fixture.calls.push(interval(3, "", "ioctl", 95, 110));
+    // Each API of a device says more than the one around it.
+    fixture.calls.push(interval(4, "", "hipFree", 120, 200));
+    fixture
+        .calls
+        .push(interval(5, "", "hsa_memory_free", 130, 190));
+    fixture.calls.push(interval(6, "", "munmap", 140, 150));
+    // What the program calls itself.
+    fixture.calls.push(interval(7, "", "fread", 210, 250));
+    fixture.calls.push(interval(8, "", "read", 220, 240));
+    fixture.calls.push(interval(9, "", "ioctl", 260, 270));
+    let out = analyse(&fixture);
+    assert_eq!(
+        lines(out.table("by_brick"), &["name", "calls", "self_ns"]),
+        [
+            "cudaMalloc | 1 | 95",
+            "hsa_memory_free | 1 | 60",
+            "ioctl | 2 | 25",
+            "fread | 1 | 20",
+            "hipFree | 1 | 20",
+            "read | 1 | 20",
+        ]
+    );
+}
+
 /// A main thread that is busy for all but the last tenth, and `workers` workers, each alive for 8 ns and busy for
 /// 4.
 fn short_lived(workers: i64) -> RunFixture {
