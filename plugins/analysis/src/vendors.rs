@@ -385,9 +385,13 @@ pub fn call(name: &str) -> Option<Call> {
 /// True of a call that takes memory of a device, or pinned memory of the host, from the driver, or gives it back; not of one
 /// that goes to a pool of the driver.
 pub fn takes_or_returns_memory(name: &str) -> bool {
-    const CALLS: [&str; 12] = [
+    const CALLS: [&str; 18] = [
         "Malloc",
+        "Malloc3D",
+        "Malloc3DArray",
+        "MallocArray",
         "MallocManaged",
+        "MallocMipmappedArray",
         "MallocPitch",
         "MallocHost",
         "HostAlloc",
@@ -398,13 +402,24 @@ pub fn takes_or_returns_memory(name: &str) -> bool {
         "MemHostAlloc",
         "MemAllocDevice",
         "ExtMallocWithFlags",
+        "ArrayCreate",
+        "Array3DCreate",
     ];
     returns_memory(name) || in_api(name).is_some_and(|(_, function)| CALLS.contains(&function))
 }
 
 /// True of a call that gives such memory back.
 pub fn returns_memory(name: &str) -> bool {
-    const CALLS: [&str; 5] = ["Free", "FreeHost", "HostFree", "MemFree", "MemFreeHost"];
+    const CALLS: [&str; 8] = [
+        "Free",
+        "FreeArray",
+        "FreeHost",
+        "FreeMipmappedArray",
+        "HostFree",
+        "MemFree",
+        "MemFreeHost",
+        "ArrayDestroy",
+    ];
     in_api(name).is_some_and(|(_, function)| CALLS.contains(&function))
 }
 
@@ -897,6 +912,9 @@ mod tests {
     fn calls_that_go_to_the_driver_for_memory_are_told_from_those_of_a_pool() {
         for name in [
             "cudaMalloc",
+            "cudaMallocArray",
+            "cudaFreeArray_v3020",
+            "cuArrayDestroy",
             "hipFree",
             "cuMemAlloc_v2",
             "cuMemFreeHost",

@@ -159,9 +159,16 @@ impl Path {
         pieces.map(before).saturating_sum()
     }
 
-    /// Work on the path within `times`.
-    pub fn work_within_ns(&self, times: &IntervalSet<i64>) -> i64 {
-        let pieces = self.pieces.iter().filter(|piece| piece.kind == "work");
+    /// Work on the path within `times`, of the names that `counts` accepts.
+    pub fn work_within_ns(
+        &self,
+        times: &IntervalSet<i64>,
+        counts: impl Fn(&str) -> bool,
+    ) -> i64 {
+        let pieces = self
+            .pieces
+            .iter()
+            .filter(|piece| piece.kind == "work" && piece.name.as_deref().is_none_or(&counts));
         let within = |piece: &Piece| {
             let end_ns = piece.start_ns.saturating_add(piece.dur_ns);
             times.within_ns(piece.start_ns, end_ns)

@@ -2,7 +2,8 @@
 //!
 //! Evidence, one of:
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
-//!   the device's work, no more than the path spends on the host (of a rank: on its lanes).
+//!   the device's work, no more than the path spends on the host (of a rank: on its lanes). Calls that take or give back memory of
+//!   devices hide behind nothing, because most wait for the device.
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes, as
 //!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work.
@@ -20,6 +21,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, short, time, without_rank};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+use trueno_analysis::vendors::takes_or_returns_memory;
 
 const MIN_GAPS: u64 = 3;
 
@@ -51,6 +53,8 @@ impl Rule for Serialisation {
             let name = Idle::device_name(*device);
             let during = times(&gaps);
             let held = gaps.iter().filter(|gap| gap.wait.is_some()).count() as u64;
+            let memory_ns = facts.path.work_within_ns(&during, takes_or_returns_memory);
+            let overlappable_ns = ns.saturating_sub(memory_ns).min(*busy);
             Draft {
             class: CLASS,
             code: "host_prepares",
@@ -72,9 +76,10 @@ impl Rule for Serialisation {
             evidence: gaps_sql(gaps),
             assumption: "the host prepares the next piece while the device works on this one".into(),
             considered: format!(
-                "{} of {} gaps began with a wait of the host; {}",
+                "{} of {} gaps began with a wait of the host; {} in calls that allocate or free device memory, which overlap with nothing; {}",
                 count(held),
                 count(n),
+                time(memory_ns),
                 other_causes(facts, *device, Cause::Host)
             ),
             suggestion: facts.producer.advice(
@@ -83,7 +88,7 @@ impl Rule for Serialisation {
             ),
         }
         .during(facts, &during)
-        .with_gain(facts, options, facts.evidence(n, &during), (ns.min(*busy).min(host_path_ns(facts, *device)), Without::Host), verdicts);
+        .with_gain(facts, options, facts.evidence(n, &during), (overlappable_ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
         alone(facts, options, verdicts);
         let gap_ns = facts.path.kind_ns("gap");

@@ -149,7 +149,7 @@ impl Rule for SetUp {
                 .work_before_ns(first, &facts.bricks.profiler, is_work)
         });
         let before_ns = until_ns.min(work_ns);
-        let captured_ns = facts.path.work_within_ns(&facts.captures.times);
+        let captured_ns = facts.path.work_within_ns(&facts.captures.times, |_| true);
         let all_ns = single_ns.max(before_ns).max(captured_ns);
         if facts.share(all_ns) < self.set_up_share {
             return;

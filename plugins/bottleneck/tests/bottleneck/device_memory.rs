@@ -7,31 +7,51 @@ use trueno_plugin_bottleneck::Bottleneck;
 
 /// Rounds of 100 µs: a kernel of 20 µs, a call `name` of 60 µs, then the next launch.
 fn rounds(rounds: i64, name: &'static str) -> Output {
+    rounds_of(rounds, name, (20, 60, 20))
+}
+
+/// Rounds of a kernel, a call `name` and other work of the host, in microseconds.
+fn rounds_of(
+    rounds: i64,
+    name: &'static str,
+    (kernel_us, call_us, rest_us): (i64, i64, i64),
+) -> Output {
+    let round_us = kernel_us + call_us + rest_us;
     let kernel = |n: i64| Work {
-        called_us: Some(n * 100 - 5),
-        ..Work::at("step", n * 100, 20)
+        called_us: Some(n * round_us - 5),
+        ..Work::at("step", n * round_us, kernel_us)
     };
     let work: Vec<Work> = (0..rounds).map(kernel).collect();
     let on_path: Vec<_> = (0..rounds)
         .flat_map(|n| {
+            let start_us = n * round_us;
+            let called_us = start_us + kernel_us;
+            let rest = called_us + call_us;
             [
-                ("work", Some("step"), "gpu0/stream 7", 0, n * 100, 20),
-                ("work", Some(name), "thread 0", 0, n * 100 + 20, 60),
-                ("work", Some("train"), "thread 0", 0, n * 100 + 80, 20),
+                (
+                    "work",
+                    Some("step"),
+                    "gpu0/stream 7",
+                    0,
+                    start_us,
+                    kernel_us,
+                ),
+                ("work", Some(name), "thread 0", 0, called_us, call_us),
+                ("work", Some("train"), "thread 0", 0, rest, rest_us),
             ]
         })
         .collect();
     let calls = Table::build("call_names")
         .text("name", [name])
         .u64("calls", [rounds as u64])
-        .i64("dur_ns", [rounds * 60 * US])
-        .i64("longest_ns", [60 * US]);
+        .i64("dur_ns", [rounds * call_us * US])
+        .i64("longest_ns", [call_us * US]);
     let inputs = [
-        facts(100 * rounds),
+        facts(round_us * rounds),
         kernels(&work),
         calls,
         pieces(&on_path),
-        path(&[("work", 100 * rounds)]),
+        path(&[("work", round_us * rounds)]),
     ];
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }
@@ -68,4 +88,22 @@ fn few_calls_and_those_to_a_pool_are_no_pattern() {
     assert!(sentences(&rounds(40, "cudaFreeAsync")).is_empty());
     // An allocator that grows keeps what it takes.
     assert!(sentences(&rounds(40, "cudaMalloc")).is_empty());
+}
+
+/// Freeing waits for the device: the host cannot do it ahead, while the device works.
+#[test]
+fn memory_that_goes_back_overlaps_with_nothing() {
+    let overlapping = |name| {
+        let output = rounds_of(40, name, (500, 400, 100));
+        let classes = texts(&output, "bottlenecks", "class");
+        let at = classes.iter().position(|class| class == "serialisation");
+        (classes[0].clone(), gains(&output)[at.expect("found")])
+    };
+    let gaps = 39;
+    let (first, gain_ns) = overlapping("cudaFreeArray");
+    assert_eq!(first, "device_allocation");
+    assert_eq!(gain_ns, Some(gaps * 100 * US));
+    let (first, gain_ns) = overlapping("prepare");
+    assert_eq!(first, "serialisation");
+    assert_eq!(gain_ns, Some(gaps * 500 * US));
 }
