@@ -15,7 +15,7 @@
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::IntervalSet;
 use trueno_plugin::rank;
@@ -107,11 +107,22 @@ pub struct Gap {
     pub copy: Option<u64>,
     pub next: u64,
     pub next_is_copy: bool,
+    /// Time of the gap in the call that launched its kernel for the first time, where that is most of the gap and no
+    /// usual launch: code is loaded there. 0 for all other gaps.
+    pub first_launch_ns: i64,
 }
 
 impl Gap {
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Time of the gap in the call that launched the next work.
+    pub fn in_call_ns(&self, next: &Work) -> i64 {
+        next.launch.map_or(0, |(from, to)| {
+            let until_ns = to.min(self.end_ns);
+            until_ns.saturating_sub(from.max(self.start_ns)).max(0)
+        })
     }
 }
 
@@ -144,6 +155,7 @@ impl Idle {
             let mut busy_until: Option<i64> = None;
             let mut first = window.until_ns;
             let mut busy = 0;
+            let mut launched = BTreeSet::new();
             // A copy of a few bytes that the host waits for is a wait. What ran on a device that is not on record may have run
             // on this one: who counts it out would call the device idle.
             let is_work = |work: &&Work| !work.is_read_back(limits.read_back_bytes);
@@ -152,9 +164,18 @@ impl Idle {
                 let until = busy_until.unwrap_or(work.start_ns);
                 let more = work.end_ns.saturating_sub(work.start_ns.max(until));
                 busy = more.max(0).saturating_add(busy);
+                let is_own = work.is_kernel() && work.device == Some(number);
+                let is_first = is_own && launched.insert(work.name);
                 if work.start_ns > until {
                     let times = (until, work.start_ns);
-                    let gap = gap(number, times, work, holds, &loaders, limits);
+                    let mut gap = gap(number, times, work, holds, &loaders, limits);
+                    if is_first && gap.cause != Cause::Device {
+                        let ns = gap.in_call_ns(work);
+                        let is_most = ns.saturating_mul(2) >= gap.dur_ns();
+                        if is_most && ns >= limits.prepare_ns {
+                            gap.first_launch_ns = ns;
+                        }
+                    }
                     out.gaps.push(gap);
                 }
                 busy_until = Some(until.max(work.end_ns));
@@ -266,6 +287,7 @@ fn gap(
         copy: None,
         next: next.id,
         next_is_copy: !next.is_kernel(),
+        first_launch_ns: 0,
     };
     let Some((called_ns, returned_ns)) = next.launch.filter(|_| next.device.is_some()) else {
         return out;

@@ -86,17 +86,20 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
 }
 
 /// Gaps of one cause by time: recurring ones, and single ones. A gap longer than all shorter ones together is
-/// single.
+/// single, and so is one that a first launch filled.
 pub fn gaps(facts: &Facts, device: i64, cause: Cause) -> (Vec<&Gap>, Vec<&Gap>) {
     let gaps = facts.idle.of(device).iter();
     let of_cause = gaps.filter(|gap| gap.cause == cause);
-    patterns(of_cause.collect())
+    let (cold, warm): (Vec<&Gap>, Vec<&Gap>) = of_cause.partition(|gap| gap.first_launch_ns > 0);
+    let (recurring, single) = patterns(warm);
+    (recurring, [single, cold].concat())
 }
 
 /// Recurring gaps of cause `sync`: those that wait for a copy, or all others.
 pub fn gaps_of_waits(facts: &Facts, device: i64, is_behind_copy: bool) -> Vec<&Gap> {
     let gaps = facts.idle.of(device).iter();
     let of_waits = gaps.filter(|gap| gap.cause == Cause::Sync);
+    let of_waits = of_waits.filter(|gap| gap.first_launch_ns == 0);
     let of_waits = of_waits.filter(|gap| gap.copy.is_some() == is_behind_copy);
     patterns(of_waits.collect()).0
 }

@@ -6,8 +6,6 @@
 //! Several gaps spent in the call that launches a kernel for the first time are set-up: code is loaded there. Gain: what the gaps
 //! have of those calls, no more than the path spends on the host.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
@@ -37,15 +35,21 @@ impl Rule for IdleStretch {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let least = options.idle_stretch.stretch_share;
         for (device, ..) in &facts.idle.spans {
-            let firsts = first_launches(facts, *device, facts.scale.prepare_ns);
-            let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();
+            let gaps_of_device = facts.idle.of(*device).iter();
+            let firsts: Vec<&Gap> = gaps_of_device
+                .filter(|gap| gap.first_launch_ns > 0)
+                .collect();
+            let in_calls_ns = firsts
+                .iter()
+                .map(|gap| gap.first_launch_ns)
+                .saturating_sum();
             let is_set_up = firsts.len() > 1 && facts.share(in_calls_ns) >= least;
             if is_set_up {
-                loading(facts, options, *device, &firsts, verdicts);
+                loading(facts, options, *device, (&firsts, in_calls_ns), verdicts);
             }
             for cause in [Cause::Host, Cause::Sync, Cause::Launch, Cause::Device] {
                 for gap in gaps(facts, *device, cause).1 {
-                    let is_told = is_set_up && firsts.iter().any(|first| first.0 == gap);
+                    let is_told = is_set_up && gap.first_launch_ns > 0;
                     let is_held = cause == Cause::Device && !is_after_launch(facts, gap);
                     if !is_told && !is_held && facts.share(gap.dur_ns()) >= least {
                         stretch(facts, options, gap, verdicts);
@@ -67,46 +71,11 @@ fn is_after_launch(facts: &Facts, gap: &Gap) -> bool {
     gap.cause == Cause::Device && launch.is_some_and(|(called_ns, _)| called_ns >= gap.start_ns)
 }
 
-fn in_call_ns(gap: &Gap, next: &Work) -> i64 {
-    next.launch.map_or(0, |(from, to)| {
-        let until_ns = to.min(gap.end_ns);
-        until_ns.saturating_sub(from.max(gap.start_ns)).max(0)
-    })
-}
-
-/// Gaps with the time that the host spent in the first launch of the kernel that ended them: at least half of the
-/// gap and at least `least_ns`.
-fn first_launches(facts: &Facts, device: i64, least_ns: i64) -> Vec<(&Gap, i64)> {
-    let mut seen = BTreeSet::new();
-    let work = facts.device.of(Some(device));
-    let work = work.filter(|work| work.is_kernel());
-    let firsts: BTreeSet<u64> = work
-        .filter(|work| seen.insert(work.name))
-        .map(|work| work.id)
-        .collect();
-    let gaps = facts.idle.of(device).iter();
-    let gaps = gaps.filter(|gap| {
-        !gap.next_is_copy && gap.cause != Cause::Device && firsts.contains(&gap.next)
-    });
-    let ends: BTreeSet<u64> = gaps.clone().map(|gap| gap.next).collect();
-    let work = facts.device.possibly_of(device).into_iter();
-    let work = work.filter(|work| work.is_kernel());
-    let by_id: BTreeMap<u64, &Work> = work
-        .filter(|work| ends.contains(&work.id))
-        .map(|work| (work.id, work))
-        .collect();
-    gaps.filter_map(|gap| {
-        let ns = in_call_ns(gap, by_id.get(&gap.next)?);
-        (ns >= least_ns && ns.saturating_mul(2) >= gap.dur_ns()).then_some((gap, ns))
-    })
-    .collect()
-}
-
 fn loading(
     facts: &Facts,
     options: &Options,
     device: i64,
-    firsts: &[(&Gap, i64)],
+    (gaps, in_calls_ns): (&[&Gap], i64),
     verdicts: &mut Verdicts,
 ) {
     // A set-up that counts launches has counted these.
@@ -115,8 +84,6 @@ fn loading(
         return;
     }
     let name = Idle::device_name(device);
-    let gaps: Vec<&Gap> = firsts.iter().map(|first| first.0).collect();
-    let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();
     Draft {
         class: set_up::CLASS,
         code: "first_launches",
@@ -131,15 +98,15 @@ fn loading(
             "{name} is idle for {} ({} of the wall) during the first launches of {} kernels",
             time(in_calls_ns),
             percent(facts.share(in_calls_ns)),
-            count(firsts.len() as u64)
+            count(gaps.len() as u64)
         ),
         fix: "a warm start".into(),
-        evidence: gaps_sql(gaps.clone()),
+        evidence: gaps_sql(gaps.to_vec()),
         assumption: "a process that has launched each kernel once does not pay it again".into(),
         considered: "later launches of the same kernels, and first ones that are as quick, are not counted".into(),
         suggestion: "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)".into(),
     }
-    .during(facts, &times(&gaps))
+    .during(facts, &times(gaps))
     .with_gain(facts, options, Evidence::once(in_calls_ns), (in_calls_ns.min(host_path_ns(facts, device)), Without::Host), verdicts);
 }
 
@@ -147,7 +114,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     let name = Idle::device_name(gap.device);
     let next = next(facts, gap);
     let what = next.map_or("work", |next| facts.device.name(next));
-    let in_call_ns = next.map_or(0, |next| in_call_ns(gap, next));
+    let in_call_ns = next.map_or(0, |next| gap.in_call_ns(next));
     let is_slow_call = in_call_ns.saturating_mul(2) >= gap.dur_ns();
     let (when, fix, suggestion) = if is_slow_call {
         (

@@ -1,7 +1,8 @@
 //! Launch-bound: the device is done before the host has launched the next piece, again and again.
 //!
 //! Evidence: at least `least_gaps` gaps of cause `launch` (see [`idle`](crate::facts::Idle)): the host asked after
-//! the device had fallen idle, within `prepare_ns`, and no wait held it. Gain: all of those gaps, as if
+//! the device had fallen idle, within `prepare_ns`, no wait held it, and the launch was not the first of its kernel, in which
+//! code is loaded ([`idle_stretch`](super::idle_stretch) counts those). Gain: all of those gaps, as if
 //! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes). A graph of a
 //! whole step also leaves out what the host does between some launches for longer: where launches are at least as much, the gaps
 //! of cause `host` count, too. (Three eager trainings of 39 kernels a step on an H200: 84, 77 and 78 % is what the path

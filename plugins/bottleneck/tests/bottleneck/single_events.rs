@@ -173,6 +173,35 @@ fn first_launches_that_load_code_are_set_up() {
     assert!(!texts(&warming_up(12), "bottlenecks", "code").contains(&"first_launches".to_owned()));
 }
 
+/// Twelve kernels, none of which comes again: no loop that a graph could hold.
+#[test]
+fn first_launches_are_not_launch_bound() {
+    const NAMES: [&str; 12] = [
+        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l",
+    ];
+    let of = |names: [&'static str; 12]| {
+        let mut now_us = 0;
+        let rows = names.map(|name| {
+            let row = Work {
+                called_us: Some(now_us),
+                ..Work::at(name, now_us + 1_000, 5)
+            };
+            now_us += 1_005;
+            row
+        });
+        let inputs = [
+            facts(now_us),
+            launched_at_once(&rows),
+            path(&[("work", now_us)]),
+        ];
+        // The usual launch of the machine is shorter than these.
+        let output = run::<Bottleneck>(inputs, r#"{"prepare_ns": 200000, "launch_ns": 10000}"#);
+        texts(&output.expect("it ends well"), "bottlenecks", "code")
+    };
+    assert_eq!(of(NAMES), ["first_launches"]);
+    assert!(of(["a"; 12]).contains(&"launch_bound".to_owned()));
+}
+
 /// A kernel after 600 of 1,000 µs, preceded by 600 µs of host work in `calls` calls.
 fn input_first(step: Option<i64>, calls: i64) -> Output {
     input_of("decode_jpeg", step, calls)
