@@ -18,7 +18,7 @@ pub use captures::Captures;
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
-pub use path::{Opportunity, Path, Without};
+pub use path::{Opportunity, Path, Piece, Without};
 pub use ranks::{Arrival, JobCause, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
 pub use steps::Steps;

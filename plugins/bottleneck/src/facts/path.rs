@@ -1,6 +1,6 @@
 //! Results of `critical_path`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::rank::of_key;
@@ -38,6 +38,8 @@ impl Without<'_> {
 pub struct Piece {
     pub kind: String,
     pub name: Option<String>,
+    /// Number of its lane.
+    pub lane: Option<usize>,
     /// Rank of its lane; `None`: a sum, or a lane without rows on the path.
     pub rank: Option<i64>,
     /// For a sum, the start of its first piece.
@@ -136,12 +138,12 @@ impl Path {
         self.kinds.get(kind).copied().unwrap_or(0)
     }
 
-    /// Work on the path before `until_ns` and outside of `except`, of the names that `counts` accepts; without pieces,
-    /// all work on the path.
-    pub fn work_before_ns(
+    /// Work on the path before `until_ns`, of the names that `counts` accepts, and outside of the times that `except` gives
+    /// for a piece; without pieces, all work on the path.
+    pub fn work_before_ns<'e>(
         &self,
         until_ns: i64,
-        except: &IntervalSet<i64>,
+        except: impl Fn(&Piece) -> &'e IntervalSet<i64>,
         counts: impl Fn(&str) -> bool,
     ) -> i64 {
         if self.pieces.is_empty() {
@@ -154,9 +156,16 @@ impl Path {
         let before = |piece: &Piece| {
             let end_ns = piece.start_ns.saturating_add(piece.dur_ns).min(until_ns);
             let ns = end_ns.saturating_sub(piece.start_ns).max(0);
-            ns - except.within_ns(piece.start_ns, end_ns)
+            ns - except(piece).within_ns(piece.start_ns, end_ns)
         };
         pieces.map(before).saturating_sum()
+    }
+
+    /// Lanes with a piece of a name that `is_of` accepts.
+    pub fn lanes_of(&self, is_of: impl Fn(&str) -> bool) -> BTreeSet<Option<usize>> {
+        let pieces = self.pieces.iter();
+        let pieces = pieces.filter(|piece| piece.name.as_deref().is_some_and(&is_of));
+        pieces.map(|piece| piece.lane).collect()
     }
 
     /// Work on the path within `times`, of the names that `counts` accepts.
@@ -301,16 +310,22 @@ fn pieces(table: &Table) -> Result<Vec<Piece>> {
     let of_lane: BTreeMap<&str, i64> = (0..table.rows())
         .filter_map(|row| lane.get(row).zip(rank(row)))
         .collect();
+    let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut out = Vec::new();
     for row in 0..table.rows() {
         let times = start.get(row).zip(dur.get(row));
         let Some((kind, (start_ns, dur_ns))) = kind.get(row).zip(times) else {
             continue;
         };
+        let number = lane.get(row).map(|lane| {
+            let next = lanes.len();
+            *lanes.entry(lane).or_insert(next)
+        });
         let by_lane = || lane.get(row).and_then(|lane| of_lane.get(lane).copied());
         out.push(Piece {
             kind: kind.to_owned(),
             name: name.get(row).map(str::to_owned),
+            lane: number,
             rank: rank(row).or_else(by_lane),
             start_ns,
             dur_ns,

@@ -7,19 +7,20 @@
 //!   of their time and took ten times as long as the median one. Each takes at least 2 % of the window and lies on the
 //!   critical path. Waits, copies and the profiler's own work do not count.
 //! - **Work before the device**: work of the host on the path before the first work of a device is launched, or begins
-//!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised.
+//!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised, and loading input is
+//!   [data loading](super::loader), with all it calls.
 //! - **Capture of graphs**: work of the host on the path from a call `…BeginCapture` to its `…EndCapture`, and between captures
 //!   while no graph is launched. Launches in it run nothing on a device.
 
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Without, Work};
+use crate::facts::{Facts, Piece, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
 use trueno_analysis::evidence::Evidence;
-use trueno_analysis::intervals::SaturatingSum;
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::counted;
 
 /// A single call below this share of the window does not count as set-up.
@@ -137,16 +138,32 @@ impl Rule for SetUp {
         };
         let first_work = first_work.map(|first| first.min(step_ns).max(facts.window.from_ns));
         let until_ns = first_work.map_or(0, |first| first.saturating_sub(facts.window.from_ns));
+        // What is loaded for a step comes again with the next.
+        let loads = |name: &str| {
+            facts.bricks.loader_names.contains(name) && !facts.bricks.is_before_steps(name)
+        };
         let work_ns = first_work.map_or(0, |first| {
             let is_work = |name: &str| {
                 let lower = name.to_ascii_lowercase();
                 !is_profiler(name)
+                    && !loads(name)
                     && !INPUT.contains(&name)
                     && !NEXT_INPUT.iter().any(|part| lower.contains(part))
             };
-            facts
-                .path
-                .work_before_ns(first, &facts.bricks.profiler, is_work)
+            let profiler = &facts.bricks.profiler;
+            let loaders = facts.bricks.loaders.iter().filter(|load| loads(&load.name));
+            let loading = loaders.map(|load| load.range);
+            let loading: IntervalSet<i64> = loading.chain(profiler.ranges().to_vec()).collect();
+            // Other threads may set something up meanwhile.
+            let lanes = facts.path.lanes_of(loads);
+            let except = |piece: &Piece| {
+                if lanes.contains(&piece.lane) {
+                    &loading
+                } else {
+                    profiler
+                }
+            };
+            facts.path.work_before_ns(first, except, is_work)
         });
         let before_ns = until_ns.min(work_ns);
         let captured_ns = facts.path.work_within_ns(&facts.captures.times, |_| true);

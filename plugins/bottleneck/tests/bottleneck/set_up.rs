@@ -78,6 +78,51 @@ fn waiting_for_input_and_starting_a_profiler_are_no_set_up() {
     }
 }
 
+/// The first batch takes long, with what its loader calls; another thread works beside it.
+#[test]
+fn loading_the_first_input_is_no_set_up() {
+    let gain = |loader: &'static str| {
+        let rows = pieces(&[
+            ("work", Some("open"), "thread 1", 0, 0, 600),
+            ("work", Some(loader), "thread 0", 0, 600, 900),
+            ("work", Some("stack"), "thread 0", 0, 1_500, 2_000),
+            ("work", Some("build"), "thread 0", 0, 3_500, 1_500),
+            ("work", Some("step"), "gpu0/stream 7", 0, 5_000, 1_000),
+            ("work", Some("close"), "thread 0", 0, 6_000, 4_000),
+        ]);
+        let names = Table::build("brick_names")
+            .i64("name_id", [1_i64])
+            .text("name", [loader])
+            .text("category", [None::<&str>])
+            .text("kind", ["brick"])
+            .i64("dur_ns", [3_500 * US])
+            .i64("end_ns", [3_500 * US]);
+        let loaders = Table::build("loader_rows")
+            .i64("name_id", [1_i64])
+            .i64("thread", [0_i64])
+            .i64("start_ns", [0_i64])
+            .i64("dur_ns", [3_500 * US]);
+        let inputs = [
+            facts(10_000),
+            kernels(&[Work {
+                called_us: Some(5_000),
+                ..Work::at("step", 5_000, 1_000)
+            }]),
+            path(&[("work", 10_000)]),
+            rows,
+            names,
+            loaders,
+        ];
+        let options = r#"{"set_up_share": 0.1}"#;
+        let output = run::<Bottleneck>(inputs, options).expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        let at = codes.iter().position(|code| code == "set_up");
+        gains(&output)[at.expect("found")]
+    };
+    assert_eq!(gain("DataLoader.__next__"), Some(2_100 * US));
+    assert_eq!(gain("build the model"), Some(5_000 * US));
+}
+
 /// From its launch on, a kernel waits for the device and not for the host.
 #[test]
 fn work_that_was_launched_early_waits_for_no_set_up() {
