@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 43] = [
+pub const INPUTS: [Input; 44] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -87,6 +87,11 @@ pub const INPUTS: [Input; 43] = [
         "SELECT place, moment, footprint_bytes, free_bytes, largest_free_bytes, fragmentation_share, free_share \
          FROM memory.fragmentation",
     ),
+    // Devices with memory in use when the recording began.
+    may(
+        "live_before",
+        "SELECT place FROM memory.places WHERE before_bytes > 0 AND place LIKE '%gpu%' ORDER BY place",
+    ),
     may(
         "iterations",
         "SELECT series, iteration, wall_ns, phase, outlier, slow_name, slow_excess_ns, start_ns FROM throughput.iterations \
@@ -156,7 +161,8 @@ pub const INPUTS: [Input; 43] = [
     ),
     may(
         "call_names",
-        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns FROM calls GROUP BY name ORDER BY name",
+        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns, MIN(start_ns) AS first_ns FROM calls \
+         GROUP BY name ORDER BY name",
     ),
     may(
         "captures",

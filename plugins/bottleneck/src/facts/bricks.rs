@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::name_pattern;
-use trueno_analysis::vendors::is_profiler_control;
+use trueno_analysis::vendors::{self, Call, is_profiler_control};
 use trueno_plugin::{Result, Run, rank};
 
 use super::loader_names::is_loader;
@@ -84,6 +84,8 @@ pub struct Bricks {
     pub profiler: IntervalSet<i64>,
     /// API calls: name, count, total time, longest call.
     pub calls: Vec<(String, u64, i64, i64)>,
+    /// When the first call began that launches something on a device.
+    pub first_launch_ns: Option<i64>,
     /// Busy time of host lanes, longest first.
     pub host_busy_ns: Vec<(String, i64)>,
     by_thread: BTreeMap<i64, IntervalSetBuilder<i64>>,
@@ -166,6 +168,10 @@ impl Bricks {
             table.i64("dur_ns")?,
             table.i64("longest_ns")?,
         );
+        let first = table.i64("first_ns")?;
+        let launches = |row: &usize| name.get(*row).and_then(vendors::call) == Some(Call::Launch);
+        let launches = (0..table.rows()).filter(launches);
+        out.first_launch_ns = launches.filter_map(|row| first.get(row)).min();
         let mut calls: BTreeMap<&str, (u64, i64, i64)> = BTreeMap::new();
         for row in 0..table.rows() {
             if let (Some(name), Some(dur), Some(longest)) =

@@ -95,6 +95,8 @@ pub struct Device {
     model: Option<String>,
     /// Multiprocessors of the smallest device; `None`: not recorded.
     pub multiprocessors: Option<i64>,
+    /// Memory of a device was in use when the recording began, so the process may have launched work before.
+    pub was_in_use: bool,
     /// By kernel, how long the tasks of a collective waited while none moved data.
     pub collective_waits: BTreeMap<u64, i64>,
 }
@@ -123,6 +125,7 @@ impl Device {
         out.model = models.find(|model| !model.is_empty()).map(str::to_owned);
         let sizes = devices.i64("multiprocessors")?.iter().flatten().min();
         out.multiprocessors = sizes.filter(|count| *count > 0);
+        out.was_in_use = !run.table("live_before")?.is_empty();
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;
         out.work

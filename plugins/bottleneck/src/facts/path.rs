@@ -185,16 +185,20 @@ impl Path {
         pieces.map(within).saturating_sum()
     }
 
+    /// Pieces in which `name` works.
+    pub fn work_of(&self, name: &str) -> impl Iterator<Item = &Piece> {
+        let pieces = self.pieces.iter();
+        pieces.filter(move |piece| piece.kind == "work" && piece.name.as_deref() == Some(name))
+    }
+
     pub fn work_between(
         &self,
         name: &str,
         from_ns: i64,
         until_ns: i64,
     ) -> impl Iterator<Item = &Piece> {
-        self.pieces.iter().filter(move |piece| {
-            let is_own = piece.kind == "work" && piece.name.as_deref() == Some(name);
-            is_own && (from_ns..until_ns).contains(&piece.start_ns)
-        })
+        self.work_of(name)
+            .filter(move |piece| (from_ns..until_ns).contains(&piece.start_ns))
     }
 
     /// The name with the most work on the path within `times`, among those that `counts` accepts, and its time.

@@ -5,7 +5,8 @@
 //! - **One-time calls**: names of API calls that load code, or whose longest call has most of their time; names of the
 //!   host that were over before the first iteration began; names of the host whose first call of at least five has most
 //!   of their time and took ten times as long as the median one. Each takes at least 2 % of the window and lies on the
-//!   critical path. Waits, copies and the profiler's own work do not count.
+//!   critical path. Waits, copies and the profiler's own work do not count. A call that waits for devices if it must, such as
+//!   `cudaFree`, counts as far as there was nothing to wait for.
 //! - **Work before the device**: work of the host on the path before the first work of a device is launched, or begins
 //!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised, and loading input is
 //!   [data loading](super::loader), with all it calls.
@@ -21,6 +22,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+use trueno_analysis::vendors::{self, Call};
 use trueno_plugin::counted;
 
 /// A single call below this share of the window does not count as set-up.
@@ -70,6 +72,32 @@ thresholds! {
     }
 }
 
+/// Time on the path of calls that wait for devices if they must, while there was nothing to wait for: before the process
+/// launched anything, or while no work ran on a device whose work is recorded.
+fn not_waiting_ns(facts: &Facts, name: &str) -> i64 {
+    let device = &facts.device;
+    let work = device.work.iter();
+    let launched = work.map(|work| work.launch.map_or(work.start_ns, |launch| launch.0));
+    let launched_ns = launched.chain(facts.bricks.first_launch_ns).min();
+    let is_recorded = !device.work.is_empty() && device.bound == 0;
+    let busy = device.busy(None, |_| true);
+    let not_waiting_ns = |piece: &Piece| {
+        let end_ns = piece.start_ns.saturating_add(piece.dur_ns);
+        if launched_ns.is_none_or(|ns| end_ns <= ns) {
+            if device.was_in_use { 0 } else { piece.dur_ns }
+        } else if is_recorded {
+            piece.dur_ns - busy.within_ns(piece.start_ns, end_ns)
+        } else {
+            0
+        }
+    };
+    facts
+        .path
+        .work_of(name)
+        .map(not_waiting_ns)
+        .saturating_sum()
+}
+
 impl Rule for SetUp {
     fn classes(&self) -> &'static [Class] {
         &[CLASS]
@@ -90,7 +118,11 @@ impl Rule for SetUp {
             let lower = name.to_ascii_lowercase();
             let loads = LOADS.iter().any(|part| lower.contains(part));
             let once_ns = if loads { *all_ns } else { *longest_ns };
-            let ns = once_ns.min(own_ns(name));
+            let own_ns = match vendors::call(name) {
+                Some(Call::MayWait) => not_waiting_ns(facts, name),
+                _ => own_ns(name),
+            };
+            let ns = once_ns.min(own_ns);
             if once_ns.saturating_mul(2) >= *all_ns
                 && facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)

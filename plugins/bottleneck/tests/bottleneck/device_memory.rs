@@ -45,7 +45,8 @@ fn rounds_of(
         .text("name", [name])
         .u64("calls", [rounds as u64])
         .i64("dur_ns", [rounds * call_us * US])
-        .i64("longest_ns", [call_us * US]);
+        .i64("longest_ns", [call_us * US])
+        .i64("first_ns", [kernel_us * US]);
     let inputs = [
         facts(round_us * rounds),
         kernels(&work),

@@ -14,7 +14,7 @@ type Columns = (
     &'static [&'static str],
 );
 
-const TABLES: [Columns; 27] = [
+const TABLES: [Columns; 28] = [
     (
         "run",
         &["wall_ns"],
@@ -162,6 +162,7 @@ const TABLES: [Columns; 27] = [
         &[],
         &["id"],
     ),
+    ("live_before", &[], &[], &["place"], &[], &[]),
     (
         "iterations",
         &["wall_ns", "start_ns"],
@@ -174,7 +175,7 @@ const TABLES: [Columns; 27] = [
     ("diverged", &[], &[], &["brick"], &[], &["tensors"]),
     (
         "call_names",
-        &["dur_ns", "longest_ns"],
+        &["dur_ns", "longest_ns", "first_ns"],
         &[],
         &["name"],
         &[],

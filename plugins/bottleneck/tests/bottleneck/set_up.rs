@@ -78,6 +78,73 @@ fn waiting_for_input_and_starting_a_profiler_are_no_set_up() {
     }
 }
 
+/// A call of 6 ms that gives memory back, from 2 ms on of 10.
+fn gives_back(
+    launched_us: Option<i64>,
+    work: Option<Work>,
+    is_in_use: bool,
+) -> Option<Option<i64>> {
+    let launch = launched_us.map(|us| ("cudaLaunchKernel", 10, us));
+    let rows: Vec<_> = [("cudaFree", 6_000, 2_000)]
+        .into_iter()
+        .chain(launch)
+        .collect();
+    let calls = Table::build("call_names")
+        .text("name", rows.iter().map(|row| row.0))
+        .u64("calls", rows.iter().map(|_| 1_u64))
+        .i64("dur_ns", rows.iter().map(|row| row.1 * US))
+        .i64("longest_ns", rows.iter().map(|row| row.1 * US))
+        .i64("first_ns", rows.iter().map(|row| row.2 * US));
+    let on_path = pieces(&[
+        ("work", Some("prepare"), "thread 0", 0, 0, 2_000),
+        ("work", Some("cudaFree"), "thread 0", 0, 2_000, 6_000),
+        ("work", Some("close"), "thread 0", 0, 8_000, 2_000),
+    ]);
+    let by_name = Table::build("path_names")
+        .text("name", ["cudaFree"])
+        .text("kind", ["work"])
+        .text("category", ["memory"])
+        .i64("dur_ns", [6_000 * US]);
+    let in_use = is_in_use.then_some("gpu0");
+    let live_before = Table::build("live_before").text("place", in_use);
+    let inputs = vec![
+        facts(10_000),
+        calls,
+        path(&[("work", 10_000)]),
+        on_path,
+        by_name,
+        live_before,
+        kernels(work.as_slice()),
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let at = codes.iter().position(|code| code == "set_up");
+    at.map(|at| gains(&output)[at])
+}
+
+/// It waits for the work that was launched before; with nothing to wait for, it starts the device.
+#[test]
+fn a_call_that_may_wait_is_set_up_where_there_is_nothing_to_wait_for() {
+    let all = Some(Some(6_000 * US));
+    assert_eq!(gives_back(None, None, false), all);
+    assert_eq!(gives_back(Some(9_000), None, false), all);
+    assert_eq!(gives_back(Some(1_000), None, false), None);
+    // The process ran before the recording.
+    assert_eq!(gives_back(None, None, true), None);
+    // What the device did is recorded.
+    let work = |dur_us| {
+        Some(Work {
+            called_us: Some(1_000),
+            ..Work::at("step", 1_010, dur_us)
+        })
+    };
+    assert_eq!(
+        gives_back(Some(1_000), work(1_990), true),
+        Some(Some(5_000 * US))
+    );
+    assert_eq!(gives_back(Some(1_000), work(6_000), true), None);
+}
+
 /// The first batch takes long, with what its loader calls; another thread works beside it.
 #[test]
 fn loading_the_first_input_is_no_set_up() {
