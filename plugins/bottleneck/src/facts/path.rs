@@ -1,5 +1,6 @@
 //! Results of `critical_path`.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
@@ -169,11 +170,7 @@ impl Path {
     }
 
     /// Work on the path within `times`, of the names that `counts` accepts.
-    pub fn work_within_ns(
-        &self,
-        times: &IntervalSet<i64>,
-        counts: impl Fn(&str) -> bool,
-    ) -> i64 {
+    pub fn work_within_ns(&self, times: &IntervalSet<i64>, counts: impl Fn(&str) -> bool) -> i64 {
         let pieces = self
             .pieces
             .iter()
@@ -201,12 +198,12 @@ impl Path {
             .filter(move |piece| (from_ns..until_ns).contains(&piece.start_ns))
     }
 
-    /// The name with the most work on the path within `times`, among those that `counts` accepts, and its time.
-    pub fn most_within(
+    /// Names with work on the path within `times`, among those that `counts` accepts, and their times, longest first.
+    pub fn names_within(
         &self,
         times: &IntervalSet<i64>,
         counts: impl Fn(&str) -> bool,
-    ) -> Option<(&str, i64)> {
+    ) -> Vec<(&str, i64)> {
         let mut names: BTreeMap<&str, i64> = BTreeMap::new();
         for piece in self.pieces.iter().filter(|piece| piece.kind == "work") {
             let end_ns = piece.start_ns.saturating_add(piece.dur_ns);
@@ -221,9 +218,9 @@ impl Path {
                 *sum = sum.saturating_add(ns);
             }
         }
+        let mut names: Vec<(&str, i64)> = names.into_iter().collect();
+        names.sort_by_key(|(name, ns)| (Reverse(*ns), *name));
         names
-            .into_iter()
-            .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
     }
 
     /// Time of a name on the path, including what is attributed to it.

@@ -128,6 +128,23 @@ pub fn times(gaps: &[&Gap]) -> IntervalSet<i64> {
     gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect()
 }
 
+/// A name must have this share of the gaps to be reported as what the host does in them.
+const NAMED_SHARE: f64 = 0.2;
+
+/// What the host does in gaps of `all_ns` together: names with their shares, most first.
+pub fn names_in_gaps<'f>(
+    facts: &'f Facts,
+    during: &IntervalSet<i64>,
+    all_ns: i64,
+) -> Vec<(&'f str, f64)> {
+    let is_own = |name: &str| !facts.bricks.is_frame(name);
+    let names = facts.path.names_within(during, is_own).into_iter();
+    let shares = names.map(|(name, ns)| (name, trueno_analysis::share(ns, all_ns).unwrap_or(0.0)));
+    shares
+        .take_while(|(_, of_gaps)| *of_gaps >= NAMED_SHARE)
+        .collect()
+}
+
 pub const SHOWN: usize = 20;
 
 pub fn gaps_sql(mut gaps: Vec<&Gap>) -> String {

@@ -1,7 +1,8 @@
 //! Idle stretch: a device does nothing for long, once.
 //!
 //! Evidence: a gap longer than all shorter ones of its cause together (see [`gaps`](super::gaps)), at least `stretch_share` of the
-//! window. One gap is no pattern, so no rule about patterns counts it, and no gain is promised of it.
+//! window. One gap is no pattern, so no rule about patterns counts it, and no gain is promised of it. What the host does in at
+//! least half of it is named.
 //!
 //! Several gaps spent in the call that launches a kernel for the first time are set-up: code is loaded there. Gain: what the gaps
 //! have of those calls, no more than the path spends on the host.
@@ -10,7 +11,7 @@ use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, times};
+use super::gaps::{gaps, gaps_sql, host_path_ns, names_in_gaps, times};
 use super::{Options, Rule, set_up};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
@@ -20,6 +21,9 @@ use crate::wording::{count, percent, short, time};
 
 /// A device is idle for a long time, once.
 pub const CLASS: Class = Class::new("idle_stretch", 17);
+
+/// From this share of the gap on, the names say what the host does in it.
+const MOST: f64 = 0.5;
 
 thresholds! {
     pub struct IdleStretch {
@@ -116,6 +120,8 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     let what = next.map_or("work", |next| facts.device.name(next));
     let in_call_ns = next.map_or(0, |next| gap.in_call_ns(next));
     let is_slow_call = in_call_ns.saturating_mul(2) >= gap.dur_ns();
+    let named = names_in_gaps(facts, &times(&[gap]), gap.dur_ns());
+    let is_named = named.iter().map(|(_, of_gap)| of_gap).sum::<f64>() >= MOST;
     let (when, fix, suggestion) = if is_slow_call {
         (
             "in the one call that launches",
@@ -128,12 +134,28 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
             "the device held launched work for a reason that was not recorded",
             "look for work that is not recorded: launched before the recording, by another process, or held by an event",
         )
+    } else if is_named {
+        (
+            "before",
+            "start this earlier if it happens once, or on another thread",
+            "what happens once belongs before the measured part (a warm-up); other work can overlap with the device",
+        )
     } else {
         (
             "before",
             "find out what the host does in it",
             "look at that gap: `trueno-analyze report RUN --from START --to END`",
         )
+    };
+    let does: Vec<String> = named
+        .iter()
+        .filter(|_| is_named && !is_slow_call)
+        .map(|(name, of_gap)| format!("{} of it in {}", percent(*of_gap), short(name)))
+        .collect();
+    let does = if does.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", does.join(", "))
     };
     let share = facts.share(gap.dur_ns());
     // It may be needed as it is: an observation, however long.
@@ -144,9 +166,17 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: (Confidence::Medium, "the gap is recorded, its reason is not".into()),
+        confidence: (
+            Confidence::Medium,
+            if is_named {
+                "the gap is recorded, and what the host does in most of it"
+            } else {
+                "the gap is recorded, its reason is not"
+            }
+            .into(),
+        ),
         lead: format!(
-            "{name} has one idle gap of {} ({} of the wall) {when} {}",
+            "{name} has one idle gap of {} ({} of the wall) {when} {}{does}",
             time(gap.dur_ns()),
             percent(share),
             short(what)

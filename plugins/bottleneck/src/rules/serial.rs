@@ -11,7 +11,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
+use super::gaps::{gaps, gaps_sql, host_path_ns, names_in_gaps, other_causes, times, total_ns};
 use super::serialised::{DeviceCalls, is_serialised};
 use super::{Options, Rule};
 use crate::class::Class;
@@ -103,20 +103,12 @@ impl Rule for Serialisation {
     }
 }
 
-/// A name must have this share of the gaps to be reported as what the host does in them.
-const NAMED_SHARE: f64 = 0.2;
-
 /// For example `, 38 % of that time in aten::to`: what the host does in most of the gaps.
 fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String {
-    let is_own = |name: &str| !facts.bricks.is_frame(name);
-    let most = facts.path.most_within(during, is_own);
-    let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
-    match most.map(|(name, ns)| (name, share(ns))) {
-        Some((name, of_gaps)) if of_gaps >= NAMED_SHARE => {
-            format!(", {} of that time in {}", percent(of_gaps), short(name))
-        }
-        _ => String::new(),
-    }
+    let named = names_in_gaps(facts, during, all_ns);
+    named.first().map_or_else(String::new, |(name, of_gaps)| {
+        format!(", {} of that time in {}", percent(*of_gaps), short(name))
+    })
 }
 
 /// Rows of `critical_path.serial_work` that one thread works on alone, without waits, communication, loaders, tasks, and stretches

@@ -58,6 +58,59 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     );
 }
 
+/// A gap of 100 ms that two calls fill but for 40 ms, or a third.
+#[test]
+fn what_fills_a_long_gap_is_named() {
+    let sentence = |most_ms: i64| {
+        let rows: Vec<Work> = [0, 110_000]
+            .into_iter()
+            .map(|start_us| Work {
+                called_us: Some(start_us - 10),
+                ..Work::at("gemm", start_us, 10_000)
+            })
+            .collect();
+        let on_path = pieces(&[
+            ("work", Some("gemm"), "gpu0/stream 7", 0, 0, 10_000),
+            (
+                "work",
+                Some("cudaFree"),
+                "thread 0",
+                0,
+                10_000,
+                most_ms * 1_000,
+            ),
+            (
+                "work",
+                Some("cudaStreamCreate"),
+                "thread 0",
+                0,
+                60_000,
+                20_000,
+            ),
+            ("work", Some("gemm"), "gpu0/stream 7", 0, 110_000, 10_000),
+        ]);
+        let inputs = [
+            facts(120_000),
+            kernels(&rows),
+            path(&[("work", 120_000)]),
+            on_path,
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        let at = codes.iter().position(|code| code == "idle_stretch");
+        texts(&output, "bottlenecks", "sentence")[at.expect("found")].clone()
+    };
+    assert_eq!(
+        sentence(40),
+        "gpu0 has one idle gap of 100 ms (83 % of the wall) before gemm (40 % of it in cudaFree, 20 % of it in \
+         cudaStreamCreate); start this earlier if it happens once, or on another thread"
+    );
+    assert_eq!(
+        sentence(10),
+        "gpu0 has one idle gap of 100 ms (83 % of the wall) before gemm; find out what the host does in it"
+    );
+}
+
 /// The launch comes 12 ms into a gap of 132 ms. For the other 120 ms the device had work queued, so the host is not
 /// to blame.
 #[test]
@@ -176,9 +229,7 @@ fn first_launches_that_load_code_are_set_up() {
 /// Twelve kernels, none of which comes again: no loop that a graph could hold.
 #[test]
 fn first_launches_are_not_launch_bound() {
-    const NAMES: [&str; 12] = [
-        "a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l",
-    ];
+    const NAMES: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"];
     let of = |names: [&'static str; 12]| {
         let mut now_us = 0;
         let rows = names.map(|name| {
