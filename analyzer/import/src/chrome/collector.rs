@@ -68,6 +68,8 @@ pub(super) struct Collector<'a> {
     /// Counters whose name occurs in several processes.
     pub shared_counters: HashSet<u32>,
     pub steps: Vec<Step>,
+    /// Calls of ONNX Runtime's `Run` so far.
+    pub session_runs: u64,
     pub profiler_ranges: ProfilerRanges,
     pub mark: Option<Mark>,
     pub texts: Vec<Text>,
@@ -145,6 +147,7 @@ impl<'a> Collector<'a> {
             operators,
             shared_counters: HashSet::new(),
             steps: Vec::new(),
+            session_runs: 0,
             profiler_ranges: ProfilerRanges::default(),
             mark: None,
             texts: Vec::new(),

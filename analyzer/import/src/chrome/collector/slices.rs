@@ -48,6 +48,7 @@ struct Stated {
     bytes: Option<u64>,
     flops: Option<u64>,
     external: Option<u64>,
+    iteration: Option<u64>,
 }
 
 impl Collector<'_> {
@@ -219,6 +220,7 @@ impl Collector<'_> {
             bytes: arguments.call_bytes,
             flops: arguments.flops,
             external: arguments.external,
+            iteration: self.run_of_session(event),
         };
         let node = match class {
             Class::Operator => Node::of(arguments),
@@ -232,6 +234,15 @@ impl Collector<'_> {
             order: self.order,
         };
         self.slice(open, start_ns + dur_ns, stated, node)
+    }
+
+    /// The number of a call of ONNX Runtime's `Run`: each is an inference.
+    fn run_of_session(&mut self, event: &Event) -> Option<u64> {
+        let is_run = event.category == b"Session" && event.name == b"model_run";
+        is_run.then(|| {
+            self.session_runs += 1;
+            self.session_runs - 1
+        })
     }
 
     /// States of each collective how long its tasks waited.
@@ -306,12 +317,14 @@ impl Collector<'_> {
         let text = self.into.str(self.texts[name as usize]);
         let step = text
             .strip_prefix("ProfilerStep#")
-            .and_then(|number| number.trim().parse().ok());
+            .and_then(|number| number.trim().parse().ok())
+            .or(stated.iteration);
         let Stated {
             correlation,
             bytes,
             flops,
             external,
+            ..
         } = stated;
         if matches!(class, Class::Call | Class::Operator) {
             self.operator_lane = Some(match self.operator_lane {

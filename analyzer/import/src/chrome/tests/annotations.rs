@@ -92,3 +92,28 @@ fn annotations_over_device_work_name_the_one_of_the_host() {
     );
     assert_eq!(run.run.wall_ns, Some(30_000), "as long as its work");
 }
+
+/// Starting a session takes long, and comes before all of its runs.
+#[test]
+fn each_run_of_an_onnx_session_is_an_iteration() {
+    let run = import(trace(&[
+        slice("Session", "session_initialization", 0, 900, ""),
+        slice("Node", "Add_kernel_time", 1010, 20, ""),
+        slice("Session", "SequentialExecutor::Execute", 1005, 30, ""),
+        slice("Session", "model_run", 1000, 40, ""),
+        slice("Session", "model_run", 1050, 40, ""),
+        slice("user", "model_run", 1100, 40, ""),
+    ]))
+    .unwrap();
+    assert_eq!(
+        run.rows("bricks", "kind name iteration"),
+        [
+            "function session_initialization -",
+            "iteration model_run 0",
+            "function SequentialExecutor::Execute 0",
+            "function Add_kernel_time 0",
+            "iteration model_run 1",
+            "function model_run -",
+        ]
+    );
+}
