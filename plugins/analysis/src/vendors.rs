@@ -4,6 +4,8 @@
 //! Importers use it to tell work of devices from that of host threads, and analyses to tell launches, copies, waits and
 //! communication apart. It is the only list of its kind: add a vendor here.
 
+use std::borrow::Cow;
+
 /// What a call of a device's API does, as far as its name says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
@@ -542,6 +544,8 @@ pub enum DeviceLane {
     Repeated,
     /// Time in which nothing ran.
     Idle,
+    /// Readings and states, which take no time.
+    Readings,
 }
 
 /// The rows of a thread of a device, by its name.
@@ -552,6 +556,10 @@ pub fn device_lane(name: &str) -> DeviceLane {
     }
     if REPEATED_LANES.contains(&trimmed) {
         return DeviceLane::Repeated;
+    }
+    // XLA's.
+    if trimmed == "_counters_" {
+        return DeviceLane::Readings;
     }
     DeviceLane::Work(stream_number(trimmed))
 }
@@ -694,7 +702,7 @@ pub fn is_mark_row(name: &str) -> bool {
 }
 
 /// Parts of names of communication kernels, in lower case: the libraries, and collectives that programs bring along.
-pub const COMMUNICATION: [&str; 44] = [
+pub const COMMUNICATION: [&str; 50] = [
     // Libraries.
     "nccl",
     "rccl",
@@ -728,6 +736,13 @@ pub const COMMUNICATION: [&str; 44] = [
     "reduce_scatter",
     "alltoall",
     "all_to_all",
+    // XLA's.
+    "all-reduce",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "collective-permute",
+    "collective-broadcast",
     // Inference servers, over peer memory or multicast.
     "cross_device_reduce",
     "quickreduce",
@@ -764,7 +779,8 @@ pub fn library_without_symbols(file: &str) -> Option<&'static str> {
     known.map(|(_, called)| *called)
 }
 
-/// True for the name of a function that starts or stops PyTorch's profiler. All within it is the profiler's work.
+/// True for the name of a function that starts or stops a profiler: PyTorch's or JAX's. It and all within it are the
+/// profiler's work.
 /// Other functions of a profiler may hold the program that it records.
 pub fn is_profiler_control(name: &str) -> bool {
     const PARTS: [&str; 6] = [
@@ -860,6 +876,25 @@ pub fn accelerator<'a>(
 pub fn is_communication(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     COMMUNICATION.iter().any(|part| lower.contains(part))
+}
+
+/// The name of an operation of XLA. A program may give a collective any name (`psum.3`): then the kind of operation that XLA
+/// states (`hlo_category`) comes before it.
+///
+/// ```
+/// use trueno_analysis::vendors::xla_operation;
+///
+/// assert_eq!(xla_operation("psum.3", Some("all-reduce")), "all-reduce psum.3");
+/// assert_eq!(xla_operation("all-reduce.3", Some("all-reduce")), "all-reduce.3");
+/// assert_eq!(xla_operation("fusion.3", Some("loop fusion")), "fusion.3");
+/// ```
+pub fn xla_operation<'n>(name: &'n str, kind: Option<&str>) -> Cow<'n, str> {
+    match kind {
+        Some(kind) if is_communication(kind) && !is_communication(name) => {
+            Cow::Owned(format!("{kind} {name}"))
+        }
+        _ => Cow::Borrowed(name),
+    }
 }
 
 #[cfg(test)]
@@ -973,6 +1008,7 @@ mod tests {
             ("stream 7 ", DeviceLane::Work(Some(7))),
             ("XLA Ops", DeviceLane::Work(None)),
             ("XLA Modules", DeviceLane::Repeated),
+            ("_counters_", DeviceLane::Readings),
             ("Free", DeviceLane::Idle),
         ] {
             assert_eq!(device_lane(name), expected, "{name}");

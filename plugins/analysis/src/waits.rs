@@ -2,7 +2,7 @@
 //!
 //! A name counts as a whole, without leading underscores: `recv` is one, `recv_and_sort` is none. It is the name
 //! after the place in `FILE(LINE): NAME` and `FILE:LINE NAME`, and before it in `NAME (FILE:LINE)`, that of `<built-in method NAME of TYPE object at …>`, of
-//! `<built-in function NAME>` and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
+//! `<built-in function NAME>`, of `<unknown> NAME` (JAX) and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
 
 /// Functions of Python, libc, POSIX threads, JAX and Ray that only wait; see `man 2`, `man 3`, and the modules
 /// `threading`, `time`, `select` and `socket`.
@@ -115,13 +115,16 @@ pub fn names_a_wait(text: &str, is_call: bool) -> bool {
 
 /// The function's own name, after the file of a Python frame or the module or type before a dot.
 fn own_name(text: &str) -> (Option<&str>, &str) {
+    // JAX's tracer marks functions of Python.
+    let text = text.strip_prefix('$').unwrap_or(text);
     let quoted = text.strip_prefix("<method '");
     if let Some(name) = quoted.and_then(|rest| rest.split('\'').next()) {
         return (None, name);
     }
     let built_in = text
         .strip_prefix("<built-in method ")
-        .or_else(|| text.strip_prefix("<built-in function "));
+        .or_else(|| text.strip_prefix("<built-in function "))
+        .or_else(|| text.strip_prefix("<unknown> "));
     let built_in = built_in.and_then(|rest| rest.split([' ', '>']).next());
     let (file, name) = match (built_in, text.rsplit_once("): ")) {
         (Some(name), _) => (None, name),
@@ -166,6 +169,9 @@ mod tests {
             "<built-in method acquire of _thread.lock object at 0x7f52>",
             "<method 'acquire' of '_thread.lock' objects>",
             "<built-in function sleep>",
+            "$<unknown> acquire",
+            "<unknown> acquire",
+            "$queue.py:154 get",
             "<method 'recv' of '_socket.socket' objects>",
             "poll",
             "__poll",
@@ -206,6 +212,7 @@ mod tests {
             "work (a.py:1)",
             "model.result",
             "tqdm/_monitor.py(60): run",
+            "$<unknown> acquire_rows",
             "model.py:12 select",
             "train.py:40 wait_and_sort",
         ] {

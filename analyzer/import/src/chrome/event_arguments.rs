@@ -1,5 +1,6 @@
 //! Arguments of an event that no column takes.
 
+use std::borrow::Cow;
 use std::io::Read;
 
 use super::scanner::{Scanned, Scanner, Value};
@@ -45,6 +46,11 @@ impl EventArguments {
 
     pub fn has(&self, name: &[u8]) -> bool {
         self.iter().any(|argument| argument.name == name)
+    }
+
+    pub fn text(&self, name: &[u8]) -> Option<Cow<'_, str>> {
+        let argument = self.iter().find(|argument| argument.name == name)?;
+        (argument.kind == Value::Text).then(|| String::from_utf8_lossy(&argument.text))
     }
 
     pub fn take(&mut self, name: &[u8], kind: Value, text: &[u8]) -> bool {

@@ -24,7 +24,7 @@ pub(super) enum Role {
     Work(Place),
     /// Repeats what other lanes of a device show: annotations.
     Repeated(Place),
-    /// Idle time of a device, or sums over other lanes.
+    /// Idle time of a device, its readings, or sums over other lanes.
     NoWork,
     /// Tasks of a device's collectives that another lane has whole.
     PartOfCollective(u32),
@@ -580,7 +580,7 @@ impl Evidence {
             is_stated,
         };
         let in_device = |device: u32, is_stated: bool| match vendors::device_lane(name) {
-            DeviceLane::Idle => Role::NoWork,
+            DeviceLane::Idle | DeviceLane::Readings => Role::NoWork,
             // `Step Trace(Model ID:2)` of Ascend.
             _ if name.starts_with("Step Trace") => Role::NoWork,
             DeviceLane::Repeated => Role::Repeated(place(device, is_stated)),

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use trueno_analysis::vendors::REPEATED_LANES;
+use trueno_analysis::vendors::{DeviceLane, device_lane, xla_operation};
 use trueno_format::schema::{AnnotationRow, CounterRow, DeviceRow, KernelRow, TransferRow};
 
 use super::details::{dimensions, direction, number, word};
@@ -14,8 +14,6 @@ use super::rows::Rows;
 use super::stats::{Value, name_of};
 use crate::Error;
 use crate::cuda::cupti_enums::Direction;
-
-const COUNTERS: &str = "_counters_";
 
 pub fn write(
     device: u32,
@@ -33,16 +31,16 @@ pub fn write(
             .filter(|_| line.name.starts_with(b"Stream"));
         let stream = stream.unwrap_or(at as u32);
         let name = String::from_utf8_lossy(&line.name);
-        let is_repeated = REPEATED_LANES.contains(&name.as_ref());
+        let kind = device_lane(&name);
         for (at, event) in events.iter().enumerate() {
-            if name == COUNTERS {
+            if kind == DeviceLane::Readings {
                 counter(event, rows)?;
                 continue;
             }
             let next = events.get(at + 1);
             let holds_next = next
                 .is_some_and(|next| next.end_ns <= event.end_ns && next.start_ns < event.end_ns);
-            if is_repeated || holds_next {
+            if kind == DeviceLane::Repeated || holds_next {
                 annotation(event, device, stream, rows)?;
                 continue;
             }
@@ -148,10 +146,13 @@ fn kernel(
     let (flops, bytes) = work(event);
     let declared = (flops.is_some() || bytes.is_some()).then(|| rows.import.text("declared"));
     let name = event.name();
+    // ROCm names the descriptor.
+    let name = name.strip_suffix(".kd").unwrap_or(&name);
+    let operation = event.stat("hlo_category").and_then(Value::text);
+    let operation = operation.map(String::from_utf8_lossy);
     let row = KernelRow {
         id,
-        // ROCm names the descriptor.
-        name: rows.import.text(name.strip_suffix(".kd").unwrap_or(&name)),
+        name: rows.import.text(&xla_operation(name, operation.as_deref())),
         device: Some(device),
         stream: Some(stream),
         correlation: event.stat("correlation_id").and_then(Value::unsigned),

@@ -222,7 +222,8 @@ fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
             "kernel_details",
             text("regs:32 static_shared:16 dynamic_shared:8 grid:4,2,1 block:256,1,1 occ_pct:62.5"),
         ),
-        ("hlo_op", text("fusion.1")),
+        ("hlo_op", text("psum.3")),
+        ("hlo_category", text("all-reduce")),
         ("flops", StatValue::Unsigned(4096)),
         ("bytes_accessed", StatValue::Integer(512)),
     ];
@@ -231,7 +232,7 @@ fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
         text("kind_src:pinned kind_dst:device size:1024 dest:0 async:1"),
     )];
     let events = vec![
-        gpu.event("loop_fusion", 5_999, 10_002, &kernel),
+        gpu.event("psum.3", 5_999, 10_002, &kernel),
         gpu.event("MemcpyH2D", 1_000, 2_000, &copy),
     ];
     let module = vec![gpu.event("jit_step", 1_000, 20_000, &[])];
@@ -258,7 +259,7 @@ fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
     // From 5.999 ns to 16.001 ns, both cut.
     assert_eq!(
         run.rows("kernels", columns),
-        ["loop_fusion 0 14 7 5 11 device 4 256 32 16 8 62.5 4096 512 declared"]
+        ["all-reduce psum.3 0 14 7 5 11 device 4 256 32 16 8 62.5 4096 512 declared"]
     );
     let columns = "direction bytes src_kind dst_kind is_async start_ns dur_ns";
     assert_eq!(

@@ -11,7 +11,7 @@ use crate::vendors::is_profiler_control;
 /// Gives every [`INHERITED`] interval of a sorted lane the category of the
 /// interval that was running when it began, or [`OUTSIDE`] when there was none;
 /// where that was not recorded, a rule on the interval's own name comes first.
-/// What lies within the start or the stop of a profiler is the profiler's, whatever it is called.
+/// The start and the stop of a profiler, and what lies within them, are the profiler's, whatever they are called.
 /// Afterwards no category says whether a rule gave it.
 pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut Texts) {
     let is_open = |category| category == INHERITED || is_ruled(category);
@@ -35,10 +35,10 @@ pub fn inherit(lane: &mut Lane, labels: &mut Labels, rules: &Rules, texts: &mut 
             label.class,
             Class::Scope | Class::Brick | Class::Task | Class::Call
         );
-        let is_profiler = is_of_host && span.start_ns < profiler_until_ns;
         if is_of_host && starts_profiler.get(span.label as usize) == Some(&true) {
             profiler_until_ns = profiler_until_ns.max(span.end_ns);
         }
+        let is_profiler = is_of_host && span.start_ns < profiler_until_ns;
         if is_profiler || is_open(label.category) {
             let key = (span.label, if is_profiler { u32::MAX } else { around });
             let (category, number) = *known.entry(key).or_insert_with(|| {

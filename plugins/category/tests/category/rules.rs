@@ -124,7 +124,7 @@ fn without_rules_nothing_changes() {
 }
 
 #[test]
-fn what_lies_within_the_start_of_a_profiler_is_the_profiler_s() {
+fn the_start_of_a_profiler_and_what_lies_within_are_the_profiler_s() {
     let run = RunFixture {
         wall_ns: Some(100),
         bricks: vec![
@@ -134,9 +134,9 @@ fn what_lies_within_the_start_of_a_profiler_is_the_profiler_s() {
             // It only holds the program.
             interval(4, "function", "profiler.py: wrapper", 45, 70),
             interval(5, "function", "import", 50, 60),
+            interval(6, "function", "$profiler.py:213 stop_trace", 80, 90),
         ],
         rules: vec![
-            ("start_trace", "profiler"),
             ("profiler.py: wrapper", "profiler"),
             ("aten::conv", "convolution"),
         ],
@@ -145,6 +145,7 @@ fn what_lies_within_the_start_of_a_profiler_is_the_profiler_s() {
     assert_eq!(
         by_brick(&run),
         [
+            "$profiler.py:213 stop_trace | profiler | 1",
             "aten::conv | profiler | 1",
             "import | profiler | 1",
             "import | uncategorised | 1",

@@ -17,6 +17,9 @@ use crate::chrome::record::{
 use crate::chrome::unitrace;
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
+/// The kind of an operation of XLA.
+const HLO_CATEGORY: &[u8] = b"hlo_category";
+
 /// Of a kernel whose size a profiler does not know, it writes zeros.
 fn known<T: Default + PartialEq>(size: Option<[T; 3]>) -> Option<[T; 3]> {
     size.filter(|size| !size.contains(&T::default()))
@@ -152,8 +155,10 @@ impl Collector<'_> {
             }
         }
         let collective = event.arguments.shapes.collective.named();
-        let name = described.map_or(event.name.as_slice(), |described| described.name.as_bytes());
-        link.name = self.name_of_operator(name, None, collective);
+        let name = described.map_or(&*text, |described| described.name);
+        let operation = event.others.text(HLO_CATEGORY);
+        let name = vendors::xla_operation(name, operation.as_deref());
+        link.name = self.name_of_operator(name.as_bytes(), None, collective);
         self.push_link(link)
     }
 
@@ -182,7 +187,9 @@ impl Collector<'_> {
             }
             let stated = event.arguments.correlation.or(event.arguments.connection);
             let correlation = stated.unwrap_or_else(|| self.id_at(event, start_ns));
-            let name = self.name(&event.name);
+            let operation = event.others.text(HLO_CATEGORY);
+            let name = vendors::xla_operation(&name, operation.as_deref());
+            let name = self.name(name.as_bytes());
             return self.push_host(Host {
                 lane,
                 start_ns,

@@ -19,7 +19,7 @@ use crate::cuda::call_kind::without_version;
 use crate::cuda::cupti_enums::SyncKind;
 
 pub(super) const NO_WORK: &str =
-    "row of a device that is not work: idle time, or a sum over other rows";
+    "row of a device that is not work: idle time, a reading, or a sum over other rows";
 const OVERHEAD: &str = "overhead of the profiler or the driver, on no thread";
 const BUFFER_REQUEST: &[u8] = b"Activity Buffer Request";
 pub(crate) const PART_OF_COLLECTIVE: &str = "task of a collective, which is recorded as a whole";

@@ -351,13 +351,27 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
         slice("", "while", ("5", "1"), (10, 30), ""),
         slice("", "dot", ("5", "1"), (12, 10), ""),
         slice("", "add", ("5", "1"), (25, 10), ""),
+        slice(
+            "",
+            "psum.3",
+            ("5", "1"),
+            (50, 10),
+            r#""hlo_category": "all-reduce""#,
+        ),
+        thread("5", "0", "_counters_"),
+        slice("", "P state", ("5", "0"), (900, 0), r#""P State": "3""#),
     ]))
     .unwrap();
     let mut kernels = run.rows("kernels", KERNELS);
     kernels.sort();
     assert_eq!(
         kernels,
-        ["add 1 1 25000", "dot 1 1 12000", "fusion 0 20 10000"]
+        [
+            "add 1 1 25000",
+            "all-reduce psum.3 1 1 50000",
+            "dot 1 1 12000",
+            "fusion 0 20 10000"
+        ]
     );
     let columns = "direction device stream";
     assert_eq!(run.rows("transfers", columns), ["d2d 0 20"]);
