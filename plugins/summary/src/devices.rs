@@ -23,6 +23,10 @@ impl Split {
         let communicates_ns = self.computation_ns.saturating_add(self.communication_ns);
         communicates_ns.saturating_add(self.copy_ns)
     }
+
+    pub fn span_ns(&self) -> i64 {
+        self.busy_ns().saturating_add(self.idle_ns)
+    }
 }
 
 /// Causes of idle time from `device.idle`; `None` if no call shows them.
@@ -55,11 +59,11 @@ pub struct Device {
     pub longest_gap_ns: i64,
 }
 
-/// Reads the devices in `device.idle`, and the share of time in which any of them worked.
+/// Reads the devices in `device.idle`, and the split of the time from the first work of any to the last.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<f64>)> {
+pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<Split>)> {
     let idle = run.table("idle")?;
     let ns = |name: &str| idle.i64(name);
     let mut devices = Vec::with_capacity(idle.rows());
@@ -90,11 +94,7 @@ pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<f64>)>
             device.memory_bytes = *bytes;
         }
     }
-    let any = splits.get("all").and_then(|all| {
-        let busy_ns = all.busy_ns();
-        trueno_analysis::share(busy_ns, busy_ns + all.idle_ns)
-    });
-    Ok((devices, any))
+    Ok((devices, splits.get("all").copied()))
 }
 
 fn splits(exposure: &Table) -> Result<BTreeMap<String, Split>> {

@@ -9,7 +9,7 @@ use trueno_analysis::vendors;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Error, Result, Run, Table};
 
-use crate::devices::{self, Device};
+use crate::devices::{self, Device, Split};
 use crate::host::{self, Host};
 use crate::kernels::{self, Kernel};
 use crate::sampled::Sampled;
@@ -66,8 +66,8 @@ pub struct Facts {
     /// Ranks with an incomplete recording, one sentence each.
     pub incomplete_ranks: Vec<String>,
     pub job: Option<Job>,
-    /// Share of time in which any device of a rank worked, if it has several.
-    pub any_busy: Option<f64>,
+    /// Time in which any device worked, if there are several.
+    pub any_busy: Option<Split>,
     pub devices: Vec<Device>,
     pub device_categories: Vec<(String, i64)>,
     pub host: Host,

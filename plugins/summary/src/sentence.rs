@@ -332,13 +332,15 @@ fn length(facts: &Facts) -> String {
 }
 
 fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
-    let busy = facts.devices.iter().filter_map(|row| {
+    let share_of = |busy_ns: i64, span_ns: i64| {
         let whole_ns = match shares.of {
-            "span" => row.span_ns,
+            "span" => span_ns,
             _ => facts.wall_ns?,
         };
-        trueno_analysis::share(row.busy_ns, whole_ns)
-    });
+        trueno_analysis::share(busy_ns, whole_ns)
+    };
+    let busy = facts.devices.iter();
+    let busy = busy.filter_map(|row| share_of(row.busy_ns, row.span_ns));
     let busy: Vec<f64> = busy.collect();
     let least = busy.iter().copied().fold(f64::MAX, f64::min);
     let most = busy.iter().copied().fold(0.0, f64::max);
@@ -355,11 +357,9 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
             "idle time not known: {graphs} graph launches have no kernel"
         ));
     }
-    notes.extend(
-        facts
-            .any_busy
-            .map(|share| format!("at least one {}", percent(share))),
-    );
+    let any = facts.any_busy.as_ref();
+    let any = any.and_then(|any| share_of(any.busy_ns(), any.span_ns()));
+    notes.extend(any.map(|share| format!("at least one {}", percent(share))));
     if shares.is_idle_around {
         let spans = facts.devices.iter().map(|row| row.span_ns);
         let spans = spans.fold(0, i64::saturating_add);

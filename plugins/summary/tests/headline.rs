@@ -937,6 +937,20 @@ fn instances_of_a_template_are_one_part() {
 }
 
 #[test]
+fn all_shares_of_devices_are_of_the_same_time() {
+    let all = [
+        ("gpu0", 10 * MS, 4 * MS, 0, 0),
+        ("gpu1", 10 * MS, 4 * MS, 0, 0),
+        ("all", 10 * MS, 8 * MS, 0, 0),
+    ];
+    let [idle, _] = devices(&all[..2]);
+    let [_, exposure] = devices(&all);
+    let text = sentence(&summary([wall(100 * MS, 1), idle, exposure]));
+    let shares = "2 GPUs 4 % busy (at least one 8 %, 40 % from first to last work)";
+    assert!(text.contains(shares), "{text}");
+}
+
+#[test]
 fn of_a_single_operation_no_share_of_its_own_time_is_told() {
     let [idle, exposure] = devices(&[("gpu0", 1_000, 1_000, 0, 0)]);
     let text = sentence(&summary([wall(10 * MS, 1), idle, exposure]));
