@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `alloc`, `free_completed` of a device's trace | allocations, with the innermost Python frame as tag |
 //! | `segment_alloc`, `segment_free` and their like | counters `gpu0 reserved` |
-//! | segments and blocks at the end | what was reserved and allocated before the trace: counters begin there |
+//! | segments and blocks at the end | what was reserved and allocated before the trace: counters begin there; counters `gpu0 free segments` |
 //! | `oom` | annotations |
 //!
 //! Memory holds an event as 40 bytes, each different frame once, and what Python's pickler refers back to.
@@ -75,21 +75,28 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
     let texts = ["bytes", "computed", "instant"].map(|text| import.text(text));
     let [bytes, computed, instant] = texts;
     let tags: Vec<_> = snapshot.frames().map(|frame| import.text(&frame)).collect();
+    let counter = |import: &mut Import<'_>, device: u32, what: &str, time_ns: i64, value: i64| {
+        let row = CounterRow {
+            time_ns,
+            name: import.text(&format!("gpu{device} {what}")),
+            value: value as f64,
+            unit: Some(bytes),
+            source: computed,
+            ..CounterRow::default()
+        };
+        import.add(&row)
+    };
     for (device, totals) in &totals {
-        for (what, value) in [
-            ("allocated", totals.allocated),
-            ("reserved", totals.reserved),
-        ] {
-            let row = CounterRow {
-                time_ns: 0,
-                name: import.text(&format!("gpu{device} {what}")),
-                value: value as f64,
-                unit: Some(bytes),
-                source: computed,
-                ..CounterRow::default()
-            };
-            import.add(&row)?;
+        // Two totals of one moment would say nothing of before it.
+        let at_once = |actions: [Action; 2]| {
+            let first = snapshot.events.iter();
+            let mut first = first.take_while(|event| event.time_ns == origin_ns);
+            first.any(|event| event.device == *device && actions.contains(&event.action))
+        };
+        if !at_once([Action::Allocate, Action::Free]) {
+            counter(import, *device, "allocated", 0, totals.allocated)?;
         }
+        counter(import, *device, "reserved", 0, totals.reserved)?;
     }
     for event in &snapshot.events {
         import.notes.read(event.action.name());
@@ -138,15 +145,20 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
                 ("reserved", totals.reserved)
             }
         };
-        let row = CounterRow {
-            time_ns,
-            name: import.text(&format!("gpu{} {what}", event.device)),
-            value: value as f64,
-            unit: Some(bytes),
-            source: computed,
-            ..CounterRow::default()
-        };
-        import.add(&row)?;
+        counter(import, event.device, what, time_ns, value)?;
+    }
+    let end_ns = snapshot
+        .events
+        .last()
+        .map_or(0, |event| event.time_ns - origin_ns);
+    for (device, end) in &snapshot.ends {
+        counter(
+            import,
+            *device,
+            "free segments",
+            end_ns,
+            end.in_free_segments,
+        )?;
     }
     if snapshot.out_of_range > 0 {
         let reason = "event with an impossible time".to_owned();

@@ -2,13 +2,14 @@
 
 use std::cmp::Reverse;
 use trueno_analysis::producer::Producer;
+use trueno_analysis::wording::percent;
 
 use trueno_plugin::{Finding, Severity, counted};
 
 use crate::Options;
 use crate::churn::Churn;
 use crate::events::{Events, NO_TAG};
-use crate::initial_live::TAG;
+use crate::initial_live::{AllocatorState, TAG};
 use crate::ledger::Suspect;
 use crate::pools::Pool;
 use crate::sample_weight::{blocks, number};
@@ -19,6 +20,46 @@ pub const FRAGMENTATION_SHARE: f64 = 0.5;
 pub const FREE_SHARE: f64 = 0.1;
 /// Allocations per call are reported from this number of calls on.
 pub const CALLS: u64 = 8;
+
+/// The least share of what is reserved that is worth saying.
+const UNUSED_SHARE: f64 = 0.01;
+
+/// What an allocator holds and does not use.
+pub fn unused(place: &str, state: &AllocatorState) -> Option<Finding> {
+    let unused = state.reserved.checked_sub(state.allocated)?;
+    let share = trueno_analysis::share(unused, state.reserved)?;
+    if share < UNUSED_SHARE {
+        return None;
+    }
+    let segments = state.in_free_segments.filter(|free| *free > 0);
+    let segments = segments.map_or(String::new(), |free| {
+        format!(", {} of it in segments without a block", bytes(free as f64))
+    });
+    let title = format!(
+        "{place}: when last read, {} of the {} that its allocator had reserved were allocated, {} ({}) were not{segments}",
+        bytes(state.allocated as f64),
+        bytes(state.reserved as f64),
+        bytes(unused as f64),
+        percent(share)
+    );
+    Some(
+        Finding::new("reserved_unused", Severity::Info, title)
+            .detail("only segments without a block can be returned to the driver; what is free beside blocks waits for allocations that fit")
+            .evidence(format!("SELECT time_ns, name, value FROM counters WHERE name LIKE '{place} %' ORDER BY time_ns")),
+    )
+}
+
+/// An allocator's state is known, but nothing of how it came about.
+pub fn no_history(producer: Producer) -> Finding {
+    let title = "no allocation was recorded: who allocated the memory, and when, is not measurable";
+    let mut finding = Finding::new("not_recorded", Severity::Info, title);
+    if producer == Producer::PyTorch {
+        finding.suggestion = Some(
+            "call torch.cuda.memory._record_memory_history() before the work, and then _dump_snapshot".to_owned(),
+        );
+    }
+    finding.evidence("SELECT COUNT(*) AS rows FROM allocations")
+}
 
 pub fn nothing_recorded(left_out_rows: u64, producer: Producer) -> Finding {
     let title = match left_out_rows {
@@ -171,17 +212,33 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
     if share <= FRAGMENTATION_SHARE || free < FREE_SHARE {
         return None;
     }
+    let (whole, detail) = if found.is_reserved {
+        (
+            "that its allocator had reserved",
+            "free is what was reserved and not allocated; the pieces are those of the addresses that had held a block",
+        )
+    } else {
+        (
+            "of addresses used so far",
+            "whether the allocator kept this memory or returned it to the system was not recorded; only what it kept is fragmented",
+        )
+    };
     let title = format!(
-        "{place}: at the peak, {} of the {} of addresses used so far were free, in pieces of at most {}",
+        "{place}: at the peak, {} of the {} {whole} were free, in pieces of at most {}",
         bytes(found.free() as f64),
         bytes(found.footprint as f64),
-        bytes(found.largest_free as f64)
+        bytes(found.largest_free? as f64)
     );
     Some(
         Finding::new("fragmentation", Severity::Info, title)
-            .detail("whether the allocator kept this memory or returned it to the system was not recorded; only what it kept is fragmented")
-            .suggestion("if it kept the memory, allocate blocks of similar size and lifetime from one pool")
-            .evidence(format!("SELECT * FROM memory.fragmentation WHERE place = {}", quoted(place))),
+            .detail(detail)
+            .suggestion(
+                "if it kept the memory, allocate blocks of similar size and lifetime from one pool",
+            )
+            .evidence(format!(
+                "SELECT * FROM memory.fragmentation WHERE place = {}",
+                quoted(place)
+            )),
     )
 }
 

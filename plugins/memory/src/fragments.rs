@@ -3,8 +3,11 @@
 //! The *footprint* at a moment is the union of all address ranges that held a block up to then:
 //! memory the allocator is known to have had. What of it holds no live block is free. External
 //! fragmentation = 1 − largest free piece / all free bytes: 0 when all that is free lies together,
-//! near 1 when it lies in crumbs. Memory that the allocator returned to the system meanwhile still
-//! counts as footprint, for nothing records that.
+//! near 1 when it lies in crumbs.
+//!
+//! Where the allocator says how much it has reserved (counters `gpu<n> reserved`), the footprint is that, and free is what of
+//! it is not allocated. If that is less than the addresses used so far, some of these were returned to the system, and
+//! the pieces are not known. Where it does not say so, returned memory still counts as footprint.
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::{Table, TableBuilder};
@@ -49,18 +52,19 @@ fn range(address: u64, bytes: i64) -> (u64, u64) {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fragments {
-    /// Union of all ranges that ever held a block.
     pub footprint: i128,
     pub live: i128,
-    /// Largest piece of the footprint without a live block.
-    pub largest_free: i128,
+    /// Largest piece of the addresses used so far without a live block; `None`: not known.
+    pub largest_free: Option<i128>,
+    /// The allocator said how much it had reserved.
+    pub is_reserved: bool,
     /// Live bytes in more than one block, such as a pool and the blocks in it.
     pub twice: i128,
 }
 
 impl Fragments {
-    /// `footprint` is of the rows up to the moment, `ledger` what was live then.
-    pub fn at(footprint: Footprint, ledger: &Ledger) -> Self {
+    /// `footprint` is of the rows up to the moment, `ledger` what was live then, `reserved` what the allocator had.
+    pub fn at(footprint: Footprint, ledger: &Ledger, reserved: Option<i64>) -> Self {
         let footprint = footprint.0.finish();
         let blocks = ledger.blocks();
         let blocks: Vec<_> = blocks
@@ -69,11 +73,26 @@ impl Fragments {
         let in_blocks = length(&blocks);
         let live: IntervalSet<u64> = blocks.into_iter().collect();
         let free = footprint.difference(&live);
-        Self {
+        let largest_free = free.ranges().iter().map(size).max().unwrap_or(0);
+        let of_addresses = Self {
             footprint: length(footprint.ranges()),
             live: length(live.ranges()),
-            largest_free: free.ranges().iter().map(size).max().unwrap_or(0),
+            largest_free: Some(largest_free),
+            is_reserved: false,
             twice: in_blocks - length(live.ranges()),
+        };
+        // Blocks of before the recording have no addresses.
+        let all_live = ledger.total() - of_addresses.twice;
+        match reserved.map(i128::from) {
+            Some(reserved) if reserved >= all_live => Self {
+                footprint: reserved,
+                live: all_live,
+                largest_free: (reserved >= of_addresses.footprint)
+                    .then(|| largest_free.min(reserved - all_live)),
+                is_reserved: true,
+                ..of_addresses
+            },
+            _ => of_addresses,
         }
     }
 
@@ -81,9 +100,10 @@ impl Fragments {
         self.footprint - self.live
     }
 
-    /// 1 − largest free piece / free; `None` if nothing is free.
+    /// 1 − largest free piece / free; `None` if nothing is free, or the pieces are not known.
     pub fn share(&self) -> Option<f64> {
-        (self.free() > 0).then(|| 1.0 - self.largest_free as f64 / self.free() as f64)
+        let largest = self.largest_free.filter(|_| self.free() > 0)?;
+        Some(1.0 - largest as f64 / self.free() as f64)
     }
 
     pub fn free_share(&self) -> Option<f64> {
@@ -100,7 +120,7 @@ fn length(ranges: &[(u64, u64)]) -> i128 {
 }
 
 /// Table `fragmentation`: for places with addresses a row at the peak and one after the last row.
-/// `fragmentation_share` = 1 − largest free / free, null if nothing is free. `free_share` = free / footprint.
+/// `fragmentation_share` = 1 − largest free / free, null if nothing is free or its pieces are not known. `free_share` = free / footprint.
 /// `twice_bytes` = Σ live blocks − their union.
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(usize, &str, &Fragments)> = pools
@@ -122,7 +142,7 @@ pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
         .i64("free_bytes", rows.iter().map(|row| cell(row.2.free())))
         .i64(
             "largest_free_bytes",
-            rows.iter().map(|row| cell(row.2.largest_free)),
+            rows.iter().map(|row| row.2.largest_free.map(cell)),
         )
         .f64("fragmentation_share", rows.iter().map(|row| row.2.share()))
         .f64("free_share", rows.iter().map(|row| row.2.free_share()))

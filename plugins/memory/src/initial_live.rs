@@ -22,9 +22,18 @@ pub struct InitialLive {
     pub disagreeing: u64,
 }
 
-/// By device: times and bytes, sorted by time.
+/// Readings of a counter by device: times and bytes, sorted by time. Those of one time keep the order of the table.
+type Readings = BTreeMap<Place, Vec<(i64, i64)>>;
+
+/// What the allocators of devices say of themselves.
 #[derive(Clone, Debug, Default)]
-pub struct Totals(BTreeMap<Place, Vec<(i64, i64)>>);
+pub struct Totals {
+    allocated: Readings,
+    /// Memory taken from the driver.
+    reserved: Readings,
+    /// The part of it in segments without a block.
+    in_free_segments: Readings,
+}
 
 impl Totals {
     /// Reads input `totals`, or `totals_of_ranks` for a run of several ranks.
@@ -46,27 +55,62 @@ impl Totals {
         let (time, name) = (table.i64("time_ns")?, table.text("name")?);
         let value = table.f64("value")?;
         for row in 0..table.rows() {
-            let device = name.get(row).and_then(|name| {
-                let number = name.strip_prefix("gpu")?.strip_suffix(" allocated")?;
-                number.parse::<i64>().ok()
+            let counter = name.get(row).and_then(|name| {
+                let (number, what) = name.strip_prefix("gpu")?.split_once(' ')?;
+                let readings = match what {
+                    "allocated" => &mut out.allocated,
+                    "reserved" => &mut out.reserved,
+                    "free segments" => &mut out.in_free_segments,
+                    _ => return None,
+                };
+                Some((number.parse::<i64>().ok()?, readings))
             });
             // Doubles hold whole numbers up to 2^53.
             let bytes = value.get(row).filter(|bytes| (0.0..9e15).contains(bytes));
-            if let (Some(device), Some(time_ns), Some(bytes)) = (device, time.get(row), bytes) {
+            if let (Some((device, readings)), Some(time_ns), Some(bytes)) =
+                (counter, time.get(row), bytes)
+            {
                 let rank = rank.as_ref().and_then(|rank| rank.get(row));
                 let place = Place {
                     rank,
                     device: Some(device),
                     heap: None,
                 };
-                let of_device = out.0.entry(place).or_default();
+                let of_device = readings.entry(place).or_default();
                 of_device.push((time_ns, bytes as i64));
             }
         }
-        for totals in out.0.values_mut() {
-            totals.sort_unstable();
+        for readings in [
+            &mut out.allocated,
+            &mut out.reserved,
+            &mut out.in_free_segments,
+        ] {
+            for of_device in readings.values_mut() {
+                of_device.sort_by_key(|reading| reading.0);
+            }
         }
         Ok(out)
+    }
+
+    /// The readings of what a place has reserved.
+    pub fn reserved(&self, place: Place) -> &[(i64, i64)] {
+        self.reserved.get(&place).map_or(&[], Vec::as_slice)
+    }
+
+    /// What the allocator of each device held when it was last read.
+    pub fn states(&self, window: Option<Window>) -> BTreeMap<Place, AllocatorState> {
+        let until_ns = window.map_or(i64::MAX, |window| window.until_ns);
+        let last = |readings: &Readings, place: &Place| last_before(readings.get(place)?, until_ns);
+        let places = self.reserved.keys();
+        let state = |place: &Place| {
+            Some(AllocatorState {
+                allocated: last(&self.allocated, place)?,
+                reserved: last(&self.reserved, place)?,
+                in_free_segments: last(&self.in_free_segments, place),
+            })
+        };
+        let states = places.filter_map(|place| Some((*place, state(place)?)));
+        states.collect()
     }
 
     /// Live bytes before the first row of a place; `None`: unknown. `rows` must be sorted by time. Times with
@@ -77,7 +121,7 @@ impl Totals {
         rows: &Rows,
         window: Option<Window>,
     ) -> Option<InitialLive> {
-        let totals = self.0.get(&place)?;
+        let totals = self.allocated.get(&place)?;
         let mut rows = rows.iter().peekable();
         let (mut sum, mut out) = (0_i128, None::<InitialLive>);
         for at in totals.chunk_by(|a, b| a.0 == b.0) {
@@ -112,4 +156,19 @@ impl Totals {
         }
         out
     }
+}
+
+/// What an allocator held at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AllocatorState {
+    pub allocated: i64,
+    pub reserved: i64,
+    /// `None`: the segments were not recorded.
+    pub in_free_segments: Option<i64>,
+}
+
+/// The last reading before a time.
+pub fn last_before(readings: &[(i64, i64)], until_ns: i64) -> Option<i64> {
+    let count = readings.partition_point(|reading| reading.0 < until_ns);
+    readings[..count].last().map(|reading| reading.1)
 }

@@ -48,7 +48,8 @@ pub const INPUTS: [Input; 11] = [
     Input::sql(
         "totals",
         "SELECT time_ns, name, value FROM counters \
-         WHERE name LIKE 'gpu% allocated' AND source IN ('measured', 'computed') AND unit = 'bytes'",
+         WHERE (name LIKE 'gpu% allocated' OR name LIKE 'gpu% reserved' OR name LIKE 'gpu% free segments') \
+         AND source IN ('measured', 'computed') AND unit = 'bytes'",
     )
     .optional(),
     // Devices of ranks may have the same numbers: the column `rank` is only there with ranks.
@@ -56,7 +57,8 @@ pub const INPUTS: [Input; 11] = [
         "totals_of_ranks",
         "SELECT r.rank AS rank, c.time_ns AS time_ns, c.name AS name, c.value AS value \
          FROM counters AS c JOIN ranks AS r ON c.rank = r.rank \
-         WHERE c.name LIKE 'gpu% allocated' AND c.source IN ('measured', 'computed') AND c.unit = 'bytes'",
+         WHERE (c.name LIKE 'gpu% allocated' OR c.name LIKE 'gpu% reserved' OR c.name LIKE 'gpu% free segments') \
+         AND c.source IN ('measured', 'computed') AND c.unit = 'bytes'",
     )
     .optional(),
     // Only there where the run holds ranks: the host memory of each is its own.

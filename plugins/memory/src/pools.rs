@@ -7,6 +7,7 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::events::{Event, Events, Rows};
 use crate::fragments::{Footprint, Fragments};
 use crate::growth::{Ends, Growth};
+use crate::initial_live::last_before;
 use crate::ledger::{Applied, Block, Ledger, SHOWN, Suspect};
 use crate::lifetimes::Lifetimes;
 use crate::sample_weight::{blocks, number, variance};
@@ -207,11 +208,13 @@ impl Pool {
             let State {
                 ledger, footprint, ..
             } = checkpoints.at_peak(rows, count);
+            let last = count.checked_sub(1).map(|last| rows.get(last).time_ns);
             if has_fragments {
-                let fragments = Fragments::at(footprint, &ledger);
+                let until_ns = last.unwrap_or(from_ns).saturating_add(1);
+                let reserved = last_before(&events.reserved[place], until_ns);
+                let fragments = Fragments::at(footprint, &ledger, reserved);
                 pool.fragments.push(("peak", fragments));
             }
-            let last = count.checked_sub(1).map(|last| rows.get(last).time_ns);
             pool.peak = Some(Peak {
                 rows: count,
                 time_ns: last.map_or(from_ns, |time_ns| time_ns.max(from_ns)),
@@ -223,7 +226,9 @@ impl Pool {
             pool.variances.1 = peak.ledger.blocks().map(Block::variance).sum();
         }
         if has_fragments {
-            let fragments = Fragments::at(state.footprint, &pool.end);
+            let until_ns = events.window.map_or(i64::MAX, |window| window.until_ns);
+            let reserved = last_before(&events.reserved[place], until_ns);
+            let fragments = Fragments::at(state.footprint, &pool.end, reserved);
             pool.fragments.push(("end", fragments));
         }
         pool.growth = crate::growth::growth_by_tag(events, &pool, ends);

@@ -82,17 +82,28 @@ impl Section {
         };
         let mut places = Vec::new();
         let mut tables: Vec<Vec<Table>> = vec![Vec::new(); TABLES.len()];
+        let mut allocators = loaded.allocators;
         let mut ranks = loaded.ranks;
         if ranks.is_empty() {
             ranks.push(Events::default());
         }
         for events in ranks {
             let (of_rank, own) = work.of_rank(run, &events)?;
-            places.extend(of_rank);
+            places.extend(of_rank.into_iter().map(|mut of| {
+                let state = allocators.remove(&of.place);
+                let unused = state.and_then(|state| findings::unused(&of.place.name(), &state));
+                of.findings.extend(unused);
+                of
+            }));
             for (all, table) in tables.iter_mut().zip(own) {
                 all.push(table.finish()?);
             }
         }
+        places.extend(allocators.iter().map(|(place, state)| PlaceFindings {
+            place: *place,
+            peak_bytes: None,
+            findings: findings::unused(&place.name(), state).into_iter().collect(),
+        }));
         Self {
             places,
             zero_rows: loaded.zero_rows,
@@ -128,10 +139,23 @@ impl Section {
     /// # Errors
     /// The host refuses a table.
     pub fn emit(self, run: &mut Run) -> Result<()> {
-        if self.places.is_empty() {
+        let has_rows = self.tables.first().is_some_and(|places| places.rows() > 0);
+        if !has_rows {
             run.emit(availability::nothing_recorded(self.producer))?;
+            let mut states = self
+                .places
+                .into_iter()
+                .flat_map(|of| of.findings)
+                .peekable();
             let left_out = self.zero_rows.saturating_add(self.broken_rows);
-            return run.finding(findings::nothing_recorded(left_out, self.producer));
+            let nothing = match (left_out, states.peek()) {
+                (0, Some(_)) => findings::no_history(self.producer),
+                _ => findings::nothing_recorded(left_out, self.producer),
+            };
+            for finding in states.chain([nothing]) {
+                run.finding(finding)?;
+            }
+            return Ok(());
         }
         for table in self.tables {
             run.emit(builder(table))?;

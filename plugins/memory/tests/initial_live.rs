@@ -212,6 +212,91 @@ fn a_window_begins_with_what_was_live() {
     );
 }
 
+/// Bytes of the footprint, live and free, and the largest free piece at the peak.
+fn at_peak(output: &Output) -> [Option<i64>; 4] {
+    let columns = [
+        "footprint_bytes",
+        "live_bytes",
+        "free_bytes",
+        "largest_free_bytes",
+    ];
+    columns.map(|column| output.table("fragmentation").i64(column).unwrap().get(0))
+}
+
+/// Two blocks of 100 at different addresses, of which the first is released before the second is taken.
+const MOVED: [Row; 3] = [
+    (10, Some(0), 100, Some(0)),
+    (20, Some(0), -100, Some(0)),
+    (30, Some(0), 120, Some(1000)),
+];
+
+#[test]
+fn the_footprint_is_what_the_allocator_has_reserved() {
+    // Not known: all addresses used so far.
+    let output = run(&MOVED, &[], None);
+    assert_eq!(
+        at_peak(&output),
+        [Some(220), Some(120), Some(100), Some(100)]
+    );
+    // Returned to the driver before the peak, and what was free before the recording.
+    let reserved = |bytes: f64| {
+        let totals = [
+            (5, "gpu0 reserved", 100.0),
+            (30, "gpu0 reserved", bytes),
+            (40, "gpu0 reserved", 9e6),
+        ];
+        at_peak(&run(&MOVED, &totals, None))
+    };
+    assert_eq!(reserved(150.0), [Some(150), Some(120), Some(30), None]);
+    assert_eq!(
+        reserved(220.0),
+        [Some(220), Some(120), Some(100), Some(100)]
+    );
+    // Less than lives: not believed.
+    assert_eq!(reserved(50.0), [Some(220), Some(120), Some(100), Some(100)]);
+    let before = [
+        (10, "gpu0 allocated", 1100.0),
+        (30, "gpu0 reserved", 1500.0),
+    ];
+    let output = run(&MOVED, &before, None);
+    assert_eq!(
+        at_peak(&output),
+        [Some(1500), Some(1120), Some(380), Some(100)]
+    );
+}
+
+#[test]
+fn what_an_allocator_holds_is_said_without_a_history() {
+    let totals = [
+        (0, "gpu0 allocated", 6e9),
+        (0, "gpu0 reserved", 16e9),
+        (0, "gpu0 free segments", 5e9),
+    ];
+    let output = run(&[], &totals, None);
+    let found: Vec<_> = output
+        .findings
+        .iter()
+        .map(|found| (found.code.as_str(), found.title.as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            (
+                "reserved_unused",
+                "gpu0: when last read, 6.00 GB of the 16.00 GB that its allocator had reserved were allocated, \
+                 10.00 GB (62 %) were not, 5.00 GB of it in segments without a block"
+            ),
+            (
+                "not_recorded",
+                "no allocation was recorded: who allocated the memory, and when, is not measurable"
+            ),
+        ]
+    );
+    let all_used = [(0, "gpu0 allocated", 6e9), (0, "gpu0 reserved", 6e9)];
+    let output = run(&[], &all_used, None);
+    assert_eq!(output.findings.len(), 1);
+}
+
 #[test]
 fn the_place_with_the_most_bytes_leads() {
     let mut rows = ROWS.to_vec();

@@ -138,10 +138,11 @@ proptest! {
             length = if ever.contains(&byte) && !live.contains(&byte) { length + 1 } else { 0 };
             longest = longest.max(length);
         }
-        prop_assert_eq!(Fragments::at(footprint, &ledger), Fragments {
+        prop_assert_eq!(Fragments::at(footprint, &ledger, None), Fragments {
             footprint: ever.len() as i128,
             live: live.len() as i128,
-            largest_free: longest,
+            largest_free: Some(longest),
+            is_reserved: false,
             twice: i128::from(in_blocks) - live.len() as i128,
         });
     }

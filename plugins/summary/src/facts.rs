@@ -126,6 +126,8 @@ pub struct Facts {
     pub peak: Option<Peak>,
     /// Readings and names of counters.
     pub counters: (u64, u64),
+    /// What the allocator of a device held at the only moment at which it was read.
+    pub allocator: Option<Allocator>,
     /// Summed times by name of a file without events, largest first.
     pub sums: Vec<(String, i64)>,
 }
@@ -191,6 +193,39 @@ impl Peak {
     }
 }
 
+/// Memory of the device with the most reserved.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Allocator {
+    pub place: String,
+    pub allocated: f64,
+    pub reserved: f64,
+}
+
+impl Allocator {
+    fn read(counters: &Table) -> Result<Option<Self>> {
+        let (names, least) = (counters.text("name")?, counters.f64("least")?);
+        let rows = names
+            .iter()
+            .zip(least.iter().zip(counters.f64("most")?.iter()));
+        let once = rows.filter_map(|(name, (least, most))| {
+            Some((name?, least.filter(|least| Some(*least) == most)?))
+        });
+        let once: BTreeMap<&str, f64> = once.collect();
+        let of_device = |(name, reserved): (&&str, &f64)| {
+            let place = name.strip_suffix(" reserved")?;
+            place.strip_prefix("gpu")?.parse::<u32>().ok()?;
+            Some(Self {
+                place: place.to_owned(),
+                allocated: *once.get(&*format!("{place} allocated"))?,
+                reserved: *reserved,
+            })
+        };
+        let devices = once.iter().filter_map(of_device);
+        let devices = devices.filter(|of| of.reserved > 0.0);
+        Ok(devices.max_by(|a, b| a.reserved.total_cmp(&b.reserved)))
+    }
+}
+
 impl Facts {
     /// Loads all inputs except the owners of kernels.
     ///
@@ -233,6 +268,7 @@ impl Facts {
             &scheduling,
         )?;
         let judged = run.table("bottlenecks")?;
+        let read = run.table("counters")?;
         let kernels = kernels::read(&run.table("launches")?, &run.table("occupancy")?)?;
         let path_names = run.table("path_names")?;
         let path_work = path_rows(&path_names, |category| category != Some(PROFILER))?;
@@ -306,7 +342,8 @@ impl Facts {
             incomplete_collectives: texts(&run.table("incomplete_collectives")?, "sentence")?,
             flight_dumps: flight_dumps(&run.table("flight_dumps")?)?,
             peak: Peak::read(&memory, &run.table("memory_owners")?)?,
-            counters: counters(&run.table("counters")?)?,
+            counters: counters(&read)?,
+            allocator: Allocator::read(&read)?,
             sums: named_sums(&run.table("sums")?)?,
             sampled,
             ran_ns: scheduling.i64("on_cpu_ns")?.iter().flatten().max(),

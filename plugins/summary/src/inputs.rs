@@ -124,7 +124,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 39] {
         ),
         may(
             "counters",
-            "SELECT name, COUNT(*) AS readings FROM counters GROUP BY name",
+            "SELECT name, COUNT(*) AS readings, MIN(value) AS least, MAX(value) AS most FROM counters GROUP BY name",
         ),
         // Times by name of files without events.
         may(

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
-use crate::facts::{Facts, Peak};
+use crate::facts::{Allocator, Facts, Peak};
 use crate::gain::Gain;
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
@@ -145,6 +145,10 @@ pub fn sentence(
             (None, _) if facts.peak.is_some() => {
                 facts.peak.as_ref().map_or(String::new(), memory_alone)
             }
+            (None, _) if facts.allocator.is_some() => facts
+                .allocator
+                .as_ref()
+                .map_or(String::new(), allocator_alone),
             (None, _) if !facts.sums.is_empty() => sums_alone(&facts.sums),
             (None, _) if facts.counters.0 > 0 => format!(
                 "only counters were recorded: {} of {}",
@@ -207,6 +211,17 @@ pub fn sentence(
 
 /// The owner that plugin `memory` gives to what was live at the first event.
 const BEFORE_RECORDING: &str = "allocated before the recording began";
+
+fn allocator_alone(of: &Allocator) -> String {
+    let unused = (of.reserved - of.allocated).max(0.0) / of.reserved;
+    format!(
+        "{} of {} reserved memory of {} is allocated, {} is not · only the state of the memory was recorded, no work",
+        wording::bytes(of.allocated),
+        wording::bytes(of.reserved),
+        of.place,
+        percent(unused)
+    )
+}
 
 fn memory_alone(peak: &Peak) -> String {
     let bytes = wording::bytes(peak.bytes as f64);

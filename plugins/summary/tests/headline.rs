@@ -228,11 +228,27 @@ fn memory_or_counters_alone_are_told() {
     );
     let counters = Table::build("counters")
         .text("name", ["cycles", "instructions", "misses"])
-        .i64("readings", [600, 500, 100]);
+        .i64("readings", [600, 500, 100])
+        .f64("least", [0.0; 3])
+        .f64("most", [9.0; 3]);
     assert_eq!(
         sentence(&summary([wall(MS, 7), counters])),
         "only counters were recorded: 1,200 readings of 3 counters"
     );
+    let allocator = |most: f64| {
+        let counters = Table::build("counters")
+            .text("name", ["gpu0 allocated", "gpu0 reserved"])
+            .i64("readings", [1, 1])
+            .f64("least", [6e9, 16e9])
+            .f64("most", [6e9, most]);
+        sentence(&summary([wall(MS, 7), counters]))
+    };
+    assert_eq!(
+        allocator(16e9),
+        "6.0 GB of 16.0 GB reserved memory of gpu0 is allocated, 62 % is not · \
+         only the state of the memory was recorded, no work"
+    );
+    assert!(allocator(17e9).starts_with("only counters"));
     let sums = Table::build("sums")
         .text(
             "name",

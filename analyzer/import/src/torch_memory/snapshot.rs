@@ -43,6 +43,14 @@ pub struct Totals {
     pub reserved: i64,
 }
 
+/// A device at the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct End {
+    pub totals: Totals,
+    /// Reserved bytes in segments without a block.
+    pub in_free_segments: i64,
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Frame {
     file: Rc<str>,
@@ -54,7 +62,7 @@ struct Frame {
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub events: Vec<Event>,
-    ends: BTreeMap<u32, Totals>,
+    pub ends: BTreeMap<u32, End>,
     frames: Vec<Frame>,
     numbers: HashMap<Frame, u32>,
     pub left_out: BTreeMap<String, u64>,
@@ -110,12 +118,16 @@ impl Sink for Snapshot {
         }
         if let (Some(device), Some(reserved)) = (number("device"), number("total_size")) {
             let device = u32::try_from(device).unwrap_or(0);
-            let allocated = number("allocated_size")
-                .or(number("active_size"))
-                .unwrap_or(0);
+            let active = number("active_size");
+            let allocated = number("allocated_size").or(active).unwrap_or(0);
             let end = self.ends.entry(device).or_default();
-            end.reserved = end.reserved.saturating_add(reserved);
-            end.allocated = end.allocated.saturating_add(allocated);
+            let totals = &mut end.totals;
+            totals.reserved = totals.reserved.saturating_add(reserved);
+            totals.allocated = totals.allocated.saturating_add(allocated);
+            // Freed blocks that a stream still uses are active.
+            if allocated.max(active.unwrap_or(0)) == 0 {
+                end.in_free_segments = end.in_free_segments.saturating_add(reserved);
+            }
             return Some(u32::MAX);
         }
         None
@@ -247,7 +259,9 @@ impl Snapshot {
 
     /// What devices had allocated and reserved before their first event.
     pub fn totals_before(&mut self) -> BTreeMap<u32, Totals> {
-        let mut totals = self.ends.clone();
+        let ends = self.ends.iter();
+        let mut totals: BTreeMap<u32, Totals> =
+            ends.map(|(device, end)| (*device, end.totals)).collect();
         // A cut snapshot has no device for its events, and no end to count back from.
         for event in &mut self.events {
             if event.device == u32::MAX {

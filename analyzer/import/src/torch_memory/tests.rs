@@ -61,6 +61,7 @@ fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
             "10000 gpu0 allocated 1536",
             "20000 gpu0 allocated 2048",
             "31000 gpu0 allocated 1536",
+            "40000 gpu0 free segments 0",
         ]
     );
     let columns = "name time_ns device arguments";
@@ -166,9 +167,9 @@ fn sizes_that_no_address_space_has_are_set_aside() {
     assert_eq!(
         run.rows("counters", "name value"),
         [
-            "gpu0 allocated 0",
             "gpu0 reserved 4096",
-            "gpu0 allocated 512"
+            "gpu0 allocated 512",
+            "gpu0 free segments 0"
         ]
     );
     assert_eq!(run.left_out("64 PiB"), 2);
@@ -214,6 +215,42 @@ fn memory_belongs_to_the_operator_and_not_to_the_allocator_below_it() {
             "my_extension::forward(at::Tensor)",
             "torch::unwind::unwind()",
             "/a/train.py:0 step",
+        ]
+    );
+}
+
+#[test]
+fn a_snapshot_without_history_says_what_segments_hold() {
+    let segment = |total: u64, allocated: u64, active: u64| serde_json::json!({"device": 1, "total_size": total, "allocated_size": allocated, "active_size": active});
+    let segments = [
+        segment(4096, 1024, 1024),
+        segment(8192, 0, 0),
+        // Freed, and a stream still uses it.
+        segment(2048, 0, 512),
+    ];
+    let state = |events: serde_json::Value| {
+        let traces = serde_json::json!([[], events]);
+        let snapshot = serde_json::json!({"segments": segments, "device_traces": traces});
+        let run = read(&pickled(&snapshot), false).unwrap();
+        run.rows("counters", "time_ns name value")
+    };
+    assert_eq!(
+        state(serde_json::json!([])),
+        [
+            "0 gpu1 allocated 1024",
+            "0 gpu1 reserved 14336",
+            "0 gpu1 free segments 8192"
+        ]
+    );
+    // The only event leaves one total of what was allocated.
+    let freed =
+        serde_json::json!([{"action": "free_completed", "addr": 1, "size": 512, "time_us": 7}]);
+    assert_eq!(
+        state(freed),
+        [
+            "0 gpu1 reserved 14336",
+            "0 gpu1 allocated 1024",
+            "0 gpu1 free segments 8192"
         ]
     );
 }
