@@ -294,6 +294,13 @@ pub(crate) fn known_by_sight(
     if let Some((_, what, command)) = found {
         return Some(unpack(what, command));
     }
+    if is_of_pprof(bytes) && has_types_of_jax(bytes) {
+        return Some(
+            "is a memory profile of JAX (`save_device_memory_profile`): the buffers of one moment by stack, without times \
+             (hint: `pprof -text FILE` prints it; give what `jax.profiler.trace(DIR)` writes to see where the time goes)"
+                .to_owned(),
+        );
+    }
     if is_of_pprof(bytes) {
         return Some(format!(
             "is a profile of pprof (hint: {TO_SPEEDSCOPE}, or give `perf script > samples.txt`)"
@@ -442,6 +449,12 @@ fn is_of_pprof(mut bytes: &[u8]) -> bool {
     false
 }
 
+/// The types of samples in JAX's memory profiles, among the texts of a message.
+fn has_types_of_jax(bytes: &[u8]) -> bool {
+    const TYPES: &[u8] = b"2\x0ballocations2\x05count2\x05space2\x05bytes";
+    bytes.windows(TYPES.len()).any(|part| part == TYPES)
+}
+
 /// Control characters, which no text has, beside the character that replaces bytes that are no text, and no such byte.
 fn is_binary_saved_as_text(bytes: &[u8]) -> bool {
     const MIN_REPLACED: usize = 8;
@@ -547,6 +560,10 @@ mod tests {
         for (text, words) in [
             ("<!doctype html>", "web page"),
             ("\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04", "pprof"),
+            (
+                "\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x042\x002\x0ballocations2\x05count2\x05space2\x05bytes",
+                "memory profile of JAX",
+            ),
             (
                 "{\"label\":\"a\",\"duration\":1,\"markers\":[],\"frames\":[],\"ticks\":[],\"profile\":{}",
                 "speedscope.app",
