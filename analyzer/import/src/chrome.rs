@@ -323,22 +323,30 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
         warnings,
         unclear,
         accelerators,
+        unrecorded,
+        maker,
         ..
     } = std::mem::take(&mut collector.layout);
+    collector.maker = collector.maker.or(maker);
     collector.facts.name_devices(&accelerators);
-    for text in &unclear {
-        let (severity, code) = (
-            collector.into.text("warning"),
-            collector.into.text("device_unclear"),
+    let unclear_rows = unclear
+        .iter()
+        .map(|text| ("device_unclear", text.clone(), 1));
+    let unrecorded = unrecorded.into_iter().map(|(title, count)| {
+        let text = format!(
+            "{title} holds operators for a device, and no work of that device is in the file"
         );
-        let text = collector.into.text(text);
-        collector.add(&DiagnosticRow {
-            severity,
-            code,
-            text,
-            count: 1,
+        ("device_not_recorded", text, count)
+    });
+    for (code, text, count) in unclear_rows.chain(unrecorded) {
+        let row = DiagnosticRow {
+            severity: collector.into.text("warning"),
+            code: collector.into.text(code),
+            text: collector.into.text(&text),
+            count,
             ..DiagnosticRow::default()
-        })?;
+        };
+        collector.add(&row)?;
     }
     for warning in warnings.into_iter().chain(unclear) {
         collector.notes.warn(warning);

@@ -11,6 +11,9 @@ pub enum Producer {
     Jax,
     /// Nsight Systems.
     Nsight,
+    /// A timeline whose lanes are rows of a picture, and no threads: TensorFlow's has operators in the lowest free row,
+    /// Horovod's a row for each tensor.
+    Timeline,
     /// Any other program whose trace was imported.
     Other,
 }
@@ -29,7 +32,16 @@ impl Producer {
             Some("imported: kineto" | "imported: torch memory") => Self::PyTorch,
             Some("imported: xplane" | "imported: xla") => Self::Jax,
             Some("nsys") => Self::Nsight,
+            Some("imported: tensorflow timeline" | "imported: horovod timeline") => Self::Timeline,
             Some(_) => Self::Other,
+        }
+    }
+
+    /// What a lane of the host is.
+    pub fn host_lane(self) -> &'static str {
+        match self {
+            Self::Timeline => "lane",
+            _ => "thread",
         }
     }
 
@@ -39,7 +51,9 @@ impl Producer {
             Self::Recorder => recorder,
             Self::PyTorch => pytorch,
             Self::Nsight => nsight,
-            Self::Jax | Self::Other => "the trace's own profiler would have to record it",
+            Self::Jax | Self::Timeline | Self::Other => {
+                "the trace's own profiler would have to record it"
+            }
         }
         .to_owned()
     }
@@ -56,7 +70,7 @@ impl Producer {
     pub fn advice(self, pytorch: &str, general: &str) -> String {
         match self {
             Self::PyTorch => pytorch,
-            Self::Recorder | Self::Jax | Self::Nsight | Self::Other => general,
+            _ => general,
         }
         .to_owned()
     }
@@ -71,7 +85,7 @@ impl Producer {
                 "record with profile(profile_memory=True), or import the snapshot of torch.cuda.memory._dump_snapshot",
             ),
             Self::Nsight => Some(NSIGHT_MEMORY),
-            Self::Jax | Self::Other => None,
+            Self::Jax | Self::Timeline | Self::Other => None,
         }
     }
 
@@ -81,7 +95,7 @@ impl Producer {
             Self::Recorder => Some("wrap each token, step or batch in Recorder::iteration(number)"),
             Self::PyTorch => Some("call step() of the profiler after each step"),
             Self::Jax => Some("wrap each step in jax.profiler.StepTraceAnnotation"),
-            Self::Nsight | Self::Other => None,
+            Self::Nsight | Self::Timeline | Self::Other => None,
         }
     }
 }
@@ -98,6 +112,8 @@ mod tests {
             ("imported: kineto", Producer::PyTorch),
             ("imported: xla", Producer::Jax),
             ("nsys", Producer::Nsight),
+            ("imported: tensorflow timeline", Producer::Timeline),
+            ("imported: horovod timeline", Producer::Timeline),
             ("perf", Producer::Other),
             ("imported: otlp", Producer::Other),
         ] {

@@ -17,6 +17,10 @@ pub const INPUTS: [Input; 44] = [
     Window::INPUT,
     NameGroups::INPUT,
     may("ranks", "SELECT rank FROM ranks"),
+    may(
+        "unrecorded_devices",
+        "SELECT count FROM diagnostics WHERE code = 'device_not_recorded'",
+    ),
     // What other plugins say.
     may(
         "path_kinds",

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::evidence::{Evidence, MIN_FEW};
 use trueno_analysis::intervals::SaturatingSum;
 use trueno_analysis::name_pattern;
+use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Error, Result, Run, Table};
@@ -71,6 +72,8 @@ pub struct Facts {
     pub devices: Vec<Device>,
     pub device_categories: Vec<(String, i64)>,
     pub host: Host,
+    /// What a lane of the host is called.
+    pub host_lane: &'static str,
     /// Device kernels by name, largest time first.
     pub kernels: Vec<Kernel>,
     pub steps: Option<Steps>,
@@ -312,6 +315,7 @@ impl Facts {
             devices,
             device_categories: sums(&categories, "device")?,
             host,
+            host_lane: Producer::of_run(&table).host_lane(),
             kernels,
             is_judged: !judged.is_missing() && !has_unclear_devices,
             bottlenecks: if has_unclear_devices {

@@ -30,7 +30,7 @@ pub const MERGE_INPUTS: [Input; 39] = all(parts::ITERATION_NAMES, parts::OWNERS)
 
 const fn all(iteration_names: Input, owners: Input) -> [Input; 39] {
     [
-        may("run", "SELECT wall_ns, rows FROM run"),
+        may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
         may(
             "pauses",

@@ -410,8 +410,8 @@ fn threads(facts: &Facts) -> Option<String> {
     }
     let busy = percent(facts.host.busy_share()?);
     let (threads, whose) = match facts.host.threads {
-        1 => ("1 thread".to_owned(), "its"),
-        count => (format!("{count} threads"), "their"),
+        1 => (format!("1 {}", facts.host_lane), "its"),
+        count => (format!("{count} {}s", facts.host_lane), "their"),
     };
     let roof = facts.roof_share.map_or(String::new(), |share| {
         format!(", at {} of {whose} roof where measured", percent(share))

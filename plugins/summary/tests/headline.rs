@@ -973,6 +973,19 @@ fn of_a_single_operation_no_share_of_its_own_time_is_told() {
     assert!(!text.contains("from first to last work"), "{text}");
 }
 
+#[test]
+fn lanes_that_are_no_threads_are_not_called_so() {
+    let text = |source: &'static str| {
+        let run = wall(100 * MS, 2).text("clock_source", [source]);
+        let lanes = lanes(&[("a", 10 * MS, 100 * MS), ("b", 10 * MS, 100 * MS)]);
+        let host = categories(&[("host", "GEMM", 20 * MS)]);
+        sentence(&summary([run, host, lanes]))
+    };
+    let timeline = text("imported: tensorflow timeline");
+    assert!(timeline.contains("2 lanes 10 % busy"), "{timeline}");
+    assert!(text("perf").contains("2 threads 10 % busy"));
+}
+
 /// As a timeline of Horovod: what a step computes is not in it.
 #[test]
 fn communication_alone_is_not_bound_by_what_lies_between() {

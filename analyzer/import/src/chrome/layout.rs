@@ -53,7 +53,16 @@ pub(super) struct Layout {
     pub unclear: Vec<String>,
     /// What devices that are no GPUs are called, by number.
     pub accelerators: BTreeMap<u32, &'static str>,
+    /// Devices for which operators ran and of which no work is in the file: a title, and how many operators.
+    pub unrecorded: Vec<(String, u64)>,
+    /// What wrote the file, if its lanes show it.
+    pub maker: Option<&'static str>,
 }
+
+/// Makers whose lanes are no threads.
+const TENSORFLOW: &str = "tensorflow timeline";
+const HOROVOD: &str = "horovod timeline";
+const XLA: &str = "xla";
 
 impl Layout {
     pub fn role(&self, process: &[u8], thread: &[u8]) -> Role {
@@ -101,6 +110,8 @@ struct Evidence {
     operations: u64,
     /// Rows that add up such operations.
     sums: u64,
+    /// Phases in which a rank waits for the others, as Horovod writes them.
+    negotiations: u64,
     last: Option<(i64, i64)>,
     may_nest: bool,
 }
@@ -122,6 +133,7 @@ pub(super) struct Seen {
     pub is_whole_collective: bool,
     pub is_operation: bool,
     pub is_sum: bool,
+    pub is_negotiation: bool,
     pub start_ns: i64,
     pub end_ns: i64,
 }
@@ -156,6 +168,7 @@ impl Survey {
         of.see_times(&seen);
         of.operations += u64::from(seen.is_operation);
         of.sums += u64::from(seen.is_sum);
+        of.negotiations += u64::from(seen.is_negotiation);
         // Rows out of order may nest as well: nobody looks back.
         let is_apart = of
             .last
@@ -231,9 +244,53 @@ impl Survey {
                 flag_value(&title)
             ));
         }
+        layout.unrecorded = self.unrecorded(&processes, lanes);
+        layout.maker = self.maker(&processes, lanes);
         layout.warnings = processes.warnings;
         layout.accelerators = processes.accelerators;
         layout
+    }
+
+    /// Lanes with rows: the evidence, the process and the name.
+    fn seen<'s>(
+        &'s self,
+        processes: &'s Processes,
+        lanes: &'s Lanes,
+    ) -> impl Iterator<Item = (&'s Evidence, &'s Process, &'s str)> {
+        let all = (0..lanes.len()).zip(&self.lanes);
+        let seen = all.filter(|(_, evidence)| evidence.slices > 0);
+        seen.map(|(number, evidence)| {
+            let lane = lanes.get(number);
+            let process = &processes.all[lane.process as usize];
+            (evidence, process, lane.name.as_deref().unwrap_or(""))
+        })
+    }
+
+    fn unrecorded(&self, processes: &Processes, lanes: &Lanes) -> Vec<(String, u64)> {
+        let mut found: BTreeMap<&str, u64> = BTreeMap::new();
+        for (evidence, process, _) in self.seen(processes, lanes) {
+            match process.kind {
+                ProcessKind::Executor { is_alone: true } => {
+                    *found.entry(&process.title).or_default() += evidence.slices;
+                }
+                ProcessKind::Device(_) | ProcessKind::Given(_) => return Vec::new(),
+                _ => {}
+            }
+        }
+        let found = found.into_iter();
+        found
+            .map(|(title, count)| (title.to_owned(), count))
+            .collect()
+    }
+
+    fn maker(&self, processes: &Processes, lanes: &Lanes) -> Option<&'static str> {
+        self.seen(processes, lanes)
+            .find_map(|(evidence, process, lane)| match process.kind {
+                ProcessKind::Executor { .. } => Some(TENSORFLOW),
+                ProcessKind::Device(_) if matches!(lane, "XLA Ops" | "XLA Modules") => Some(XLA),
+                _ if evidence.negotiations > 0 => Some(HOROVOD),
+                _ => None,
+            })
     }
 }
 
@@ -277,7 +334,10 @@ enum ProcessKind {
     /// The collectives of a device, whole and by their tasks: Ascend's.
     Collectives(u32),
     /// Operations as the host's executor ran them, whatever device they were for: TensorFlow's.
-    Executor,
+    Executor {
+        /// They were for a device other than the host, and no other process shows that device.
+        is_alone: bool,
+    },
     Other,
 }
 
@@ -414,8 +474,10 @@ impl Processes {
                 ProcessKind::Device(numbers.number(id, stated))
             } else if name == "CUDA functions" {
                 ProcessKind::DevicePerThread
-            } else if view.is_some_and(|view| view.side == Side::Executor) {
-                ProcessKind::Executor
+            } else if let Some(view) = view.filter(|view| view.side == Side::Executor) {
+                let is_host = view.device.to_ascii_lowercase().starts_with("cpu");
+                let is_alone = !is_host && !has_side(|side| side != Side::Executor);
+                ProcessKind::Executor { is_alone }
             } else if let Some(of) = named {
                 let number = numbers.number(&device, of.number);
                 if is_repeated {
@@ -592,7 +654,7 @@ impl Evidence {
             ProcessKind::Given(device) => return Verdict::Role(in_device(device, true)),
             ProcessKind::Summary => return Verdict::Role(Role::NoWork),
             ProcessKind::Calls => return Verdict::Role(Role::Calls),
-            ProcessKind::Executor => return Verdict::Role(Role::Host),
+            ProcessKind::Executor { .. } => return Verdict::Role(Role::Host),
             ProcessKind::Collectives(device) => {
                 let is_part = process.has_whole_collectives && !is_of_whole_collectives(name);
                 let stream = NO_STREAM;

@@ -55,6 +55,8 @@ pub struct Facts {
     pub ranks: Ranks,
     pub growth: Table,
     pub fragmentation: Table,
+    /// Operators for devices of which no work is in the imported file.
+    pub unrecorded_operators: u64,
 }
 
 impl Facts {
@@ -71,6 +73,8 @@ impl Facts {
         bricks.busy_by_rank(&device, &window);
         let scale = Scale::new(limits, &device);
         let idle = Idle::find(&device, &bricks, &window, &scale);
+        let unrecorded = run.table("unrecorded_devices")?;
+        let unrecorded = unrecorded.u64("count")?.iter().flatten();
         Ok(Self {
             producer: window.producer,
             path,
@@ -85,6 +89,7 @@ impl Facts {
             ranks: Ranks::load(run)?,
             growth: run.table("growth")?,
             fragmentation: run.table("fragmentation")?,
+            unrecorded_operators: unrecorded.fold(0, u64::saturating_add),
             name_groups,
             window,
             device,

@@ -6,7 +6,8 @@
 //!   devices hide behind nothing, because most wait for the device.
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes, as
-//!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work.
+//!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work. Nothing is
+//!   said where the lanes of a timeline are no threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,6 +22,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, short, time, without_rank};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors::takes_or_returns_memory;
 
 const MIN_GAPS: u64 = 3;
@@ -145,6 +147,22 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let uses_devices =
         !facts.idle.spans.is_empty() || DeviceCalls::without_work(facts, options).is_some();
     if is_joins || uses_devices {
+        return;
+    }
+    if facts.producer == Producer::Timeline {
+        let rows = alone_rows(facts);
+        let all_ns = rows.iter().map(|row| row.2).saturating_sum();
+        if facts.share(all_ns) >= options.serial.alone_share {
+            verdicts.not_measurable(
+                CLASS,
+                "host",
+                format!(
+                    "how many threads worked in the {} of the wall in which one operation ran alone: lanes of this timeline are no threads, and an operation may use several",
+                    percent(facts.share(all_ns))
+                ),
+                "record with a profiler that knows threads, such as `perf record --call-graph dwarf`",
+            );
+        }
         return;
     }
     let least = (facts.window.wall_ns as f64 * options.serial.lanes_busy) as i64;

@@ -42,6 +42,8 @@ pub struct DeviceCalls {
     copies: u64,
     waits: u64,
     collectives: u64,
+    /// Operators that a program ran for a device, of which the file shows nothing.
+    operators: u64,
     copy_ns: i64,
     pub wait_ns: i64,
 }
@@ -64,6 +66,7 @@ impl DeviceCalls {
             copies: 0,
             waits: 0,
             collectives: 0,
+            operators: facts.unrecorded_operators,
             copy_ns: 0,
             wait_ns: 0,
         };
@@ -98,7 +101,8 @@ impl DeviceCalls {
         let uses_device = of.launches > 0 && all.saturating_add(of.waits) >= MIN_FEW;
         // One barrier needs no device that matters.
         let communicates = of.collectives >= MIN_FEW;
-        (uses_device || is_held || communicates).then_some(of)
+        let has_operators = of.operators >= MIN_FEW;
+        (uses_device || is_held || communicates || has_operators).then_some(of)
     }
 
     fn judge(&self, facts: &Facts, verdicts: &mut Verdicts) {
@@ -107,6 +111,7 @@ impl DeviceCalls {
             (self.copies, "copy", "copies"),
             (self.waits, "wait", "waits"),
             (self.collectives, "collective", "collectives"),
+            (self.operators, "operator", "operators"),
         ];
         let each = each.into_iter().filter(|(n, _, _)| *n > 0);
         let each: Vec<String> = each.map(|(n, one, many)| counted(n, one, many)).collect();
@@ -116,11 +121,13 @@ impl DeviceCalls {
         };
         let calls = [self.launches, self.copies, self.waits];
         let rows = match calls.into_iter().fold(0, u64::saturating_add) {
+            0 if self.collectives == 0 => "bricks",
             0 => "bricks WHERE name LIKE '%ccl:%'",
             _ => "calls",
         };
         let all = calls
             .into_iter()
+            .chain([self.operators])
             .fold(self.collectives, u64::saturating_add);
         Draft {
             class: sync::CLASS,

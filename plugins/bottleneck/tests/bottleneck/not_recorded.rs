@@ -57,6 +57,21 @@ fn a_copy_of_an_unknown_device_is_not_one_of_gpu0() {
     assert!(evidence.contains("device IS NULL"), "{evidence}");
 }
 
+#[test]
+fn operators_for_a_device_without_its_work_are_an_incomplete_recording() {
+    let found = |operators: u64| {
+        let devices = Table::build("unrecorded_devices").u64("count", [operators]);
+        let output = run::<Bottleneck>([facts(1_000), devices], "{}").expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        (codes, texts(&output, "bottlenecks", "sentence"))
+    };
+    let (codes, sentences) = found(1_319);
+    assert_eq!(codes, ["no_device_work"]);
+    let said = "1,319 operators for a device were recorded, but no device work";
+    assert!(sentences[0].contains(said), "{sentences:?}");
+    assert!(found(1).0.is_empty());
+}
+
 /// While a copy of an unknown device ran, gpu0 does not count as idle.
 #[test]
 fn a_device_is_not_idle_while_an_unknown_one_copies() {

@@ -297,6 +297,18 @@ fn no_more_threads_help_than_there_are_processors() {
 }
 
 #[test]
+fn lanes_of_a_timeline_share_no_work() {
+    let mut inputs = alone(&[(0, 0)]);
+    inputs.push(facts(5_200).text("clock_source", ["imported: tensorflow timeline"]));
+    let options = r#"{"least_share": 0.0001, "alone_share": 0.1}"#;
+    let output = run::<Bottleneck>(inputs, options).expect("it ends well");
+    assert!(gains(&output).is_empty());
+    let missing = texts(&output, "not_measurable", "missing");
+    let is_said = |text: &String| text.contains("lanes of this timeline are no threads");
+    assert!(missing.iter().any(is_said), "{missing:?}");
+}
+
+#[test]
 fn threads_that_never_work_at_once_share_no_work() {
     let codes = |work_us: i64| {
         let mut inputs = alone(&[(0, 0)]);

@@ -1,6 +1,7 @@
 //! Intervals: of host threads here, of devices by [`device`](super::device).
 
 use trueno_analysis::vendors;
+use trueno_analysis::waits::is_negotiation;
 
 use super::Collector;
 use super::Step;
@@ -203,6 +204,7 @@ impl Collector<'_> {
                     && event.others.has(b"fullname")
                     && event.others.has(b"type"),
                 is_sum: vendors::is_sum_of_streams(&name),
+                is_negotiation: is_negotiation(&name),
                 is_host: matches!(class, Class::Function | Class::Operator),
                 is_call: class == Class::Call && stated != Class::Unknown,
                 is_named_call: class == Class::Call && stated == Class::Unknown,
@@ -433,6 +435,7 @@ impl Collector<'_> {
             }
             if self.is_survey {
                 let seen = Seen {
+                    is_negotiation: is_negotiation(self.into.str(self.texts[open.name as usize])),
                     is_host: matches!(open.class, Class::Function | Class::Operator),
                     is_call: open.class == Class::Call,
                     is_work: matches!(open.class, Class::Kernel | Class::Copy | Class::Fill),

@@ -373,6 +373,7 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
             "fusion 0 20 10000"
         ]
     );
+    assert_eq!(run.run.clock.source, "imported: xla");
     let columns = "direction device stream";
     assert_eq!(run.rows("transfers", columns), ["d2d 0 20"]);
     let mut drawn = run.rows("annotations", "name device");
@@ -484,7 +485,49 @@ fn the_views_that_tensorflow_gives_of_a_gpu_are_one_gpu() {
         assert_eq!(run.run.problems, Vec::<String>::new());
         let warns = |text: &str| run.notes.warnings.iter().any(|of| of.contains(text));
         assert!(!warns("looks like a device"), "{gpu}");
+        assert_eq!(run.run.clock.source, "imported: tensorflow timeline");
+        assert!(run.rows("diagnostics", "code").is_empty());
     }
+}
+
+#[test]
+fn operators_for_a_device_that_no_other_process_shows_are_counted() {
+    let op = |pid: &str, start: u32| slice("Op", "MatMul", (pid, "0"), (start, 5), "");
+    let of = |device: &str| {
+        let run = import(trace(&[
+            process(
+                "1",
+                &format!("/job:worker/replica:0/task:0{device} Compute"),
+            ),
+            process(
+                "2",
+                &format!("/job:worker/replica:0/task:0{device} Tensors"),
+            ),
+            op("1", 0),
+            op("1", 10),
+        ]));
+        run.unwrap().rows("diagnostics", "code count")
+    };
+    assert_eq!(of("/gpu:7"), ["device_not_recorded 2"]);
+    assert_eq!(of("/device:GPU:0"), ["device_not_recorded 2"]);
+    assert!(of("/cpu:0").is_empty());
+    assert!(of("/device:CPU:0").is_empty());
+}
+
+#[test]
+fn the_maker_of_lanes_that_are_no_threads_is_known() {
+    let phase = |phase: &str, name: &str, ts: u32| {
+        format!(r#"{{"ph": "{phase}", "name": "{name}", "ts": {ts}, "pid": 1}}"#)
+    };
+    let run = import(trace(&[
+        process("1", "DistributedAdam_Allreduce_0"),
+        phase("B", "NEGOTIATE_ALLREDUCE", 0),
+        phase("E", "", 10),
+        phase("B", "ALLREDUCE", 11),
+        phase("E", "", 20),
+    ]))
+    .unwrap();
+    assert_eq!(run.run.clock.source, "imported: horovod timeline");
 }
 
 #[test]
