@@ -4,7 +4,7 @@
 //! work; else the largest part of the time of devices that are busy, or of the critical path where they are not; without devices
 //! unrecorded time, if that is most of the path, or the largest part of the threads' time.
 
-use trueno_analysis::vendors::is_communication;
+use trueno_analysis::vendors::{self, is_communication};
 use trueno_analysis::wording::{self, percent};
 
 use crate::devices::Split;
@@ -441,9 +441,16 @@ fn beside_gaps(facts: &Facts, gap: f64) -> String {
         let most = rows.find(|(name, share)| {
             *share >= MIN_PART && !facts.is_iteration(name) && !is_wait(name)
         });
-        return most.map_or(String::new(), |(name, share)| {
+        let most = most.map_or(String::new(), |(name, share)| {
             format!(", then {} in {}", percent(*share), short(name))
         });
+        let mut names = facts.host.bricks.iter().chain(&facts.host.waits);
+        let uses_device = names.any(|row| vendors::call(&row.0).is_some());
+        return if facts.devices.is_empty() && uses_device {
+            format!("{most}; a device was called, and no work of it was recorded")
+        } else {
+            most
+        };
     }
     let ([device], Some(wall_ns)) = (facts.devices.as_slice(), facts.wall_ns) else {
         return String::new();

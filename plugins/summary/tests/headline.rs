@@ -986,6 +986,33 @@ fn lanes_that_are_no_threads_are_not_called_so() {
     assert!(text("perf").contains("2 threads 10 % busy"));
 }
 
+#[test]
+fn a_device_that_was_called_and_shows_no_work_is_named_beside_unrecorded_time() {
+    let text = |name: &'static str| {
+        let brick = Table::build("by_brick")
+            .text("lane_kind", ["host"])
+            .text("category", ["outside bricks"])
+            .text("name", [name])
+            .u64("calls", [2_u64])
+            .i64("self_ns", [10])
+            .i64("inclusive_ns", [10])
+            .i64("max_ns", [10]);
+        let lanes = lanes(&[("a", 10, 100 * MS)]);
+        let host = categories(&[("host", "outside bricks", 10)]);
+        sentence(&summary([
+            wall(100 * MS, 2),
+            host,
+            lanes,
+            brick,
+            path("gap", 0.99),
+        ]))
+    };
+    let called = text("hipGetDeviceCount");
+    let said = "99 % of the wall; a device was called, and no work of it was recorded";
+    assert!(called.contains(said), "{called}");
+    assert!(!text("parse").contains("device"));
+}
+
 /// As a timeline of Horovod: what a step computes is not in it.
 #[test]
 fn communication_alone_is_not_bound_by_what_lies_between() {
