@@ -761,7 +761,7 @@ pub const COMMUNICATION: [&str; 50] = [
     "rdmasend",
 ];
 
-/// What a library of NVIDIA is called, by its file name. Nobody else can have its symbols.
+/// What a library of NVIDIA that comes without symbols is called, by its file name.
 pub fn library_without_symbols(file: &str) -> Option<&'static str> {
     const LIBRARIES: [(&str, &str); 10] = [
         ("libcublas", "cuBLAS"),

@@ -1,8 +1,8 @@
 //! Context switches: when the threads ran, and when they did not.
 //!
 //! Only threads that call CUDA or have ranges are read, and only from the first to the last of all other rows. A wait
-//! inside a recorded call is a row as well: what a thread waits for stands in the call, and how long it ran in the
-//! switches. A wait that outlasts all other rows is none of the run, and neither is the thread's time from then on.
+//! inside a recorded call is a row as well, because how long a thread ran is known only from all of its waits. A wait
+//! that outlasts all other rows is left out, and the thread's life ends where it begins.
 
 use std::collections::BTreeMap;
 

@@ -18,6 +18,7 @@ use crate::name_groups::NameGroups;
 use crate::source::Source;
 use crate::start_order::sort_by_start;
 use crate::vendors;
+use crate::waits::names_a_wait;
 use crate::window::Window;
 
 /// Rows that became no interval, and why.
@@ -473,7 +474,7 @@ impl Loader {
 
 /// What the labels of a lane are, for [`Inner::leave_out`].
 struct Inner {
-    is_call: Vec<bool>,
+    states_wait: Vec<bool>,
     is_of_device: Vec<bool>,
     is_of_system: Vec<bool>,
     is_off_cpu: Vec<bool>,
@@ -487,28 +488,30 @@ impl Inner {
             labels.map(is_it).collect::<Vec<bool>>()
         };
         Self {
-            is_call: of(Class::Call, |_| true),
+            states_wait: of(Class::Call, |name| {
+                vendors::call(name).is_some() || names_a_wait(name, true)
+            }),
             is_of_device: of(Class::Call, |name| vendors::call(name).is_some()),
             is_of_system: of(Class::Call, is_call_of_system),
             is_off_cpu: of(Class::Wait, |name| name == "off_cpu"),
         }
     }
 
-    /// Removes what a call around it states better: waits that a scheduler reports within any call, and calls of the
-    /// operating system within a call of a device's API.
+    /// Removes what a call around it states better: calls of the operating system within a call of a device's API, and
+    /// waits that a scheduler reports within one or within a call that waits.
     fn leave_out(&self, spans: &mut Vec<Span>) {
         let any = |of: &[bool]| of.contains(&true);
         let calls_system = any(&self.is_of_device) && any(&self.is_of_system);
         if !any(&self.is_off_cpu) && !calls_system {
             return;
         }
-        let (mut in_call_until_ns, mut in_device_call_until_ns) = (i64::MIN, i64::MIN);
+        let (mut in_wait_until_ns, mut in_device_call_until_ns) = (i64::MIN, i64::MIN);
         spans.retain(|span| {
             let label = span.label as usize;
             let is_inner = self.is_of_system[label] && span.end_ns <= in_device_call_until_ns
-                || self.is_off_cpu[label] && span.end_ns <= in_call_until_ns;
-            if self.is_call[label] {
-                in_call_until_ns = in_call_until_ns.max(span.end_ns);
+                || self.is_off_cpu[label] && span.end_ns <= in_wait_until_ns;
+            if self.states_wait[label] {
+                in_wait_until_ns = in_wait_until_ns.max(span.end_ns);
             }
             if self.is_of_device[label] {
                 in_device_call_until_ns = in_device_call_until_ns.max(span.end_ns);

@@ -59,7 +59,7 @@
 //!
 //! **Calls within calls.** `cudaMalloc` calls `ioctl`, and a thread does not run while it waits in a call. The outer call
 //! states what the time is for, so two kinds of rows are left out: calls of the operating system within a call of a
-//! device's API, and waits of kind `off_cpu` within any call.
+//! device's API, and waits of kind `off_cpu` within one or within a call that waits, such as `poll`.
 //!
 //! **Bricks and device work.** A brick is always its host interval; device work is rows of `kernels`. A
 //! launch of 26 µs and its 89 µs of work are two facts, and only the first nests. Rows that only bound

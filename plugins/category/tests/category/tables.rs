@@ -332,10 +332,13 @@ fn a_thread_that_does_not_run_within_a_call_is_in_that_call() {
     fixture.calls.push(interval(1, "", "cudaMemcpy", 0, 100));
     fixture.syncs.push(interval(2, "", "off_cpu", 10, 90));
     fixture.syncs.push(interval(3, "", "off_cpu", 120, 150));
+    // What a thread that reads waits for, its call does not say.
+    fixture.calls.push(interval(4, "", "read", 160, 200));
+    fixture.syncs.push(interval(5, "", "off_cpu", 160, 190));
     let out = analyse(&fixture);
     assert_eq!(
         lines(out.table("by_brick"), &["name", "calls", "self_ns"]),
-        ["cudaMemcpy | 1 | 100", "off_cpu | 1 | 30"]
+        ["cudaMemcpy | 1 | 100", "off_cpu | 2 | 60", "read | 1 | 10"]
     );
 }
 
