@@ -376,8 +376,8 @@ fn describe(collector: Collector<'_>, hash: u64, origin_ns: i64) {
         ));
     }
     let maker = match collector.maker {
+        _ if collector.categories.are_of_kineto() => "kineto",
         Some(maker) => maker,
-        None if collector.categories.are_of_kineto() => "kineto",
         None => "chrome",
     };
     let realtime = match collector.facts.base_ns {

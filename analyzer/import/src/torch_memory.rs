@@ -87,7 +87,7 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
         import.add(&row)
     };
     for (device, totals) in &totals {
-        // Two totals of one moment would say nothing of before it.
+        // Of two totals at one moment it is not known which was first.
         let at_once = |actions: [Action; 2]| {
             let first = snapshot.events.iter();
             let mut first = first.take_while(|event| event.time_ns == origin_ns);

@@ -127,7 +127,7 @@ fn unknown(event: &EventSum, of_event: &str) -> Option<Finding> {
         Some(module) if let Some(library) = closed => (
             format!("in {module}"),
             format!(
-                "NVIDIA publishes no symbols of {library}: record callers and API calls to see what it does"
+                "{library} comes without symbols: record callers and API calls to see what it does"
             ),
         ),
         Some(module) => (

@@ -19,8 +19,8 @@ const TIMES: i64 = 5;
 /// From this share of the wall on, the profiler's own work lies within too many operators.
 const MUCH_PROFILER: f64 = 0.2;
 
-/// The critical path passes by devices that are busy for this many times as long as they are on it: for what the host
-/// waits then was not recorded.
+/// Devices that are busy for this many times as long as they are on the critical path: what the host waited for was not
+/// recorded.
 const PASSES_BY: f64 = 2.0;
 
 /// Table with the gains from halving the time of a name.
@@ -81,7 +81,7 @@ impl Gain {
         let has_halved = !is_gap && facts.job.is_none();
         let halved = halved(facts, has_profiler).filter(|_| has_halved);
         let halved = halved.filter(is_worth);
-        // What little the host saves there says nothing of the devices.
+        // Then a small gain of the host need not shorten the run.
         let passes_by = passes_by(facts);
         let is_little = |gain: &(i64, String, &str)| {
             facts

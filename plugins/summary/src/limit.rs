@@ -28,7 +28,7 @@ const HOST_GAPS: [&str; 4] = [
     "sync_bound",
 ];
 const TWICE: f64 = 2.0;
-/// A gap is the work of a thread that ran for this share of it.
+/// Gaps are the work of a thread that ran for this share of them.
 const MOST: f64 = 0.9;
 const PARTS: usize = 3;
 /// A file with this share of communication and of waits for it holds nothing else.
@@ -405,10 +405,13 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// Gaps hold no wait of a thread whose context switches were recorded, so it ran in them.
+/// A thread whose context switches were recorded ran in the gaps, if the rest of the wall is too short for the time it
+/// ran. The rest is at most what is neither a gap nor a wait that the switches show.
 fn what_gaps_are(facts: &Facts, gap: f64) -> &'static str {
+    let waits = facts.path_waits.iter().find(|row| row.0 == "off_cpu");
+    let rest = (1.0 - gap - waits.map_or(0.0, |row| row.1)).max(0.0);
     let ran = facts.ran_ns.and_then(|ran_ns| facts.share(ran_ns));
-    if ran.is_some_and(|ran| ran >= gap * MOST) {
+    if ran.is_some_and(|ran| ran - rest >= gap * MOST) {
         "host code that ran without records"
     } else {
         "unrecorded time"

@@ -373,12 +373,13 @@ fn unrecorded_time_in_which_a_thread_ran_is_work_of_the_host() {
         inputs.push(Table::build("sampled_scheduling").i64("on_cpu_ns", [Some(MS), on_cpu_ns]));
         sentence(&summary(inputs))
     };
-    let ran = with(Some(9 * MS));
+    let ran = with(Some(9_500_000));
     assert!(
         ran.contains("bound by host code that ran without records: 80 % of the wall"),
         "{ran}"
     );
-    for ns in [None, Some(5 * MS)] {
+    // 2 ms of the 9 may be those with records.
+    for ns in [None, Some(9 * MS)] {
         assert!(with(ns).contains("bound by unrecorded time: 80 %"));
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct Layout {
     pub maker: Option<&'static str>,
 }
 
-/// Makers whose lanes are no threads.
+/// What wrote a file. The lanes of the first two are no threads.
 const TENSORFLOW: &str = "tensorflow timeline";
 const HOROVOD: &str = "horovod timeline";
 const XLA: &str = "xla";
@@ -475,7 +475,9 @@ impl Processes {
             } else if name == "CUDA functions" {
                 ProcessKind::DevicePerThread
             } else if let Some(view) = view.filter(|view| view.side == Side::Executor) {
-                let is_host = view.device.to_ascii_lowercase().starts_with("cpu");
+                let device = view.device.to_ascii_lowercase();
+                let kind = device.split(':').next().unwrap_or_default();
+                let is_host = ["cpu", "xla_cpu", "tpu_system"].contains(&kind);
                 let is_alone = !is_host && !has_side(|side| side != Side::Executor);
                 ProcessKind::Executor { is_alone }
             } else if let Some(of) = named {

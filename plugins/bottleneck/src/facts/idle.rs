@@ -169,7 +169,9 @@ impl Idle {
                 if work.start_ns > until {
                     let times = (until, work.start_ns);
                     let mut gap = gap(number, times, work, holds, &loaders, limits);
-                    if is_first && gap.cause != Cause::Device {
+                    // What ran before the recording has its code.
+                    let may_load = !window.is_part && !device.was_in_use;
+                    if is_first && may_load && gap.cause != Cause::Device {
                         let ns = gap.in_call_ns(work);
                         let is_most = ns.saturating_mul(2) >= gap.dur_ns();
                         if is_most && ns >= limits.prepare_ns {

@@ -137,7 +137,19 @@ pub fn names_in_gaps<'f>(
     during: &IntervalSet<i64>,
     all_ns: i64,
 ) -> Vec<(&'f str, f64)> {
-    let is_own = |name: &str| !facts.bricks.is_frame(name);
+    let work = facts.device.work.iter().filter(|work| work.is_kernel());
+    let kernels: BTreeSet<u32> = work.map(|work| work.name).collect();
+    let kernels: BTreeSet<&str> = kernels
+        .into_iter()
+        .map(|name| facts.device.names[name as usize].as_str())
+        .collect();
+    // Operators of TensorFlow have the names of their kernels.
+    let is_of_host = |name: &str| {
+        let mut rows = facts.bricks.names.iter();
+        rows.any(|row| row.name == name && row.lane_kind == "host")
+    };
+    let is_own =
+        |name: &str| !facts.bricks.is_frame(name) && (!kernels.contains(name) || is_of_host(name));
     let names = facts.path.names_within(during, is_own).into_iter();
     let shares = names.map(|(name, ns)| (name, trueno_analysis::share(ns, all_ns).unwrap_or(0.0)));
     shares

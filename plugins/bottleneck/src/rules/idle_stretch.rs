@@ -121,7 +121,9 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     let in_call_ns = next.map_or(0, |next| gap.in_call_ns(next));
     let is_slow_call = in_call_ns.saturating_mul(2) >= gap.dur_ns();
     let named = names_in_gaps(facts, &times(&[gap]), gap.dur_ns());
-    let is_named = named.iter().map(|(_, of_gap)| of_gap).sum::<f64>() >= MOST;
+    let is_named = named.iter().map(|(_, of_gap)| of_gap).sum::<f64>() >= MOST
+        && !is_slow_call
+        && !is_after_launch(facts, gap);
     let (when, fix, suggestion) = if is_slow_call {
         (
             "in the one call that launches",
@@ -149,7 +151,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     };
     let does: Vec<String> = named
         .iter()
-        .filter(|_| is_named && !is_slow_call)
+        .filter(|_| is_named)
         .map(|(name, of_gap)| format!("{} of it in {}", percent(*of_gap), short(name)))
         .collect();
     let does = if does.is_empty() {

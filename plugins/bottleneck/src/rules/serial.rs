@@ -6,8 +6,8 @@
 //!   devices hide behind nothing, because most wait for the device.
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes, as
-//!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work. Nothing is
-//!   said where the lanes of a timeline are no threads.
+//!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work. No
+//!   verdict where the lanes of a timeline are no threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,10 +78,13 @@ impl Rule for Serialisation {
             evidence: gaps_sql(gaps),
             assumption: "the host prepares the next piece while the device works on this one".into(),
             considered: format!(
-                "{} of {} gaps began with a wait of the host; {} in calls that allocate or free device memory, which overlap with nothing; {}",
+                "{} of {} gaps began with a wait of the host; {}{}",
                 count(held),
                 count(n),
-                time(memory_ns),
+                match memory_ns {
+                    0 => String::new(),
+                    ns => format!("{} in calls that allocate or free memory, which count as overlapping with nothing; ", time(ns)),
+                },
                 other_causes(facts, *device, Cause::Host)
             ),
             suggestion: facts.producer.advice(

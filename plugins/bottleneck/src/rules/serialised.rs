@@ -20,8 +20,8 @@ use crate::wording::{count, percent};
 /// Share of a device's launches that must last until their kernel has ended.
 const MIN_SHARE: f64 = 0.9;
 
-/// The profiler's stop is worth a word from this share of the wall on.
-const MIN_STOP: f64 = 0.2;
+/// The profiler's stop bounds the run from this share of the wall on.
+const MIN_STOP: f64 = 0.5;
 
 thresholds! {
     pub struct Serialised {
@@ -90,6 +90,9 @@ impl DeviceCalls {
             }
         }
         if !work.is_empty() {
+            let of_kernels = facts.bricks.calls.iter();
+            let of_kernels = of_kernels.filter(|row| launches_kernel(&row.0));
+            of.launches = of_kernels.map(|row| row.1).fold(0, u64::saturating_add);
             // Copies, and what waits for them, have their work.
             (of.copies, of.copy_ns) = (0, 0);
             (of.waits, of.wait_ns) = (0, 0);
@@ -150,10 +153,29 @@ impl DeviceCalls {
     }
 }
 
+/// True for a call that launches a kernel; others submit lists and graphs, which may hold copies only.
+fn launches_kernel(name: &str) -> bool {
+    let is_launch = vendors::call(name) == Some(Call::Launch);
+    is_launch
+        && ["LaunchKernel", "LaunchCooperative"]
+            .iter()
+            .any(|part| name.contains(part))
+}
+
+/// True if launched work may have no row: a graph's, or that of more launches than there are kernels.
+fn lacks_work(facts: &Facts) -> bool {
+    let launches = facts.bricks.calls.iter();
+    let launches = launches.filter(|row| vendors::call(&row.0) == Some(Call::Launch));
+    let graphs = launches.clone().any(|row| !launches_kernel(&row.0));
+    let launches = launches.map(|row| row.1).fold(0, u64::saturating_add);
+    let kernels = facts.device.work.iter().filter(|work| work.is_kernel());
+    graphs || launches > kernels.count() as u64
+}
+
 /// The part of the last wait of a PyTorch trace in which no recorded work remained: the profiler waits for the device
 /// before it stops. `None` if something of the program may have run after it or around it.
 pub fn profiler_stop(facts: &Facts) -> Option<(i64, i64)> {
-    if facts.producer != Producer::PyTorch || facts.window.is_part {
+    if facts.producer != Producer::PyTorch || facts.window.is_part || lacks_work(facts) {
         return None;
     }
     let waits = facts.device.waits.iter();
