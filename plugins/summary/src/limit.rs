@@ -195,7 +195,9 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         _ if facts.job.is_some_and(|job| job.stages > 1) => true,
         Some(path) => {
             let others = path.host.max(facts.not_recorded(path)).max(path.waits);
-            path.devices() * NEARLY_AS_MUCH >= others
+            // The rest of calls that copy is the host's, such as making a context.
+            let devices = path.computation + path.communication + path.copy.min(copy);
+            devices * NEARLY_AS_MUCH >= others
         }
         None => busiest >= idle,
     };

@@ -153,7 +153,9 @@ impl Device {
                 });
             }
         }
-        for wait in out.waits.iter().filter(|wait| !wait.is_join) {
+        // Of a thread that only did not run, nothing says that it waited for a device.
+        let for_devices = |wait: &&Wait| !wait.is_join && !wait.is_runnable && !wait.is_off_cpu;
+        for wait in out.waits.iter().filter(for_devices) {
             let of = out.returns_ns.entry(rank::of_key(wait.id)).or_default();
             of.push(wait.end_ns);
         }
