@@ -203,11 +203,6 @@ impl Pool {
         let has_blocks = state.ledger.has_blocks() || pool.with_address > 0;
         // Of most blocks samples know no address.
         let has_fragments = has_blocks && !is_estimated;
-        // Without what was allocated before the recording, what is free of it is not known.
-        let reserved = |until_ns: i64| {
-            events.initial_live[place]?;
-            last_before(&events.reserved[place], until_ns)
-        };
         pool.end = state.ledger;
         if let Some((count, bytes)) = peak {
             let State {
@@ -216,7 +211,7 @@ impl Pool {
             let last = count.checked_sub(1).map(|last| rows.get(last).time_ns);
             if has_fragments {
                 let until_ns = last.unwrap_or(from_ns).saturating_add(1);
-                let reserved = reserved(until_ns);
+                let reserved = last_before(&events.reserved[place], until_ns);
                 let fragments = Fragments::at(footprint, &ledger, reserved);
                 pool.fragments.push(("peak", fragments));
             }
@@ -232,7 +227,7 @@ impl Pool {
         }
         if has_fragments {
             let until_ns = events.window.map_or(i64::MAX, |window| window.until_ns);
-            let reserved = reserved(until_ns);
+            let reserved = last_before(&events.reserved[place], until_ns);
             let fragments = Fragments::at(state.footprint, &pool.end, reserved);
             pool.fragments.push(("end", fragments));
         }

@@ -72,6 +72,13 @@ pub struct Wait {
     pub is_off_cpu: bool,
 }
 
+impl Wait {
+    /// False if it was for tasks, or if only a scheduler reports that the thread did not run.
+    pub fn may_be_for_device(&self) -> bool {
+        !self.is_join && !self.is_runnable && !self.is_off_cpu
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     pub work: Vec<Work>,
@@ -153,9 +160,7 @@ impl Device {
                 });
             }
         }
-        // Of a thread that only did not run, nothing says that it waited for a device.
-        let for_devices = |wait: &&Wait| !wait.is_join && !wait.is_runnable && !wait.is_off_cpu;
-        for wait in out.waits.iter().filter(for_devices) {
+        for wait in out.waits.iter().filter(|wait| wait.may_be_for_device()) {
             let of = out.returns_ns.entry(rank::of_key(wait.id)).or_default();
             of.push(wait.end_ns);
         }

@@ -219,7 +219,7 @@ impl Idle {
 type Hold = (i64, i64, u64, Option<u64>);
 
 fn holds(device: &Device, at_once_ns: i64) -> Vec<Hold> {
-    let waits = device.waits.iter().filter(|wait| !wait.is_join);
+    let waits = device.waits.iter().filter(|wait| wait.may_be_for_device());
     let mut waits: Vec<&Wait> = waits.collect();
     waits.sort_by_key(|wait| (rank::of_key(wait.id), wait.start_ns));
     let asked = asked_last(device, &waits);

@@ -179,7 +179,7 @@ pub fn profiler_stop(facts: &Facts) -> Option<(i64, i64)> {
         return None;
     }
     let waits = facts.device.waits.iter();
-    let waits = waits.filter(|wait| !wait.is_join && !wait.is_runnable && !wait.is_off_cpu);
+    let waits = waits.filter(|wait| wait.may_be_for_device());
     let last = waits.max_by_key(|wait| wait.end_ns)?;
     let work_end_ns = facts.device.work.iter().map(|work| work.end_ns).max()?;
     let from_ns = last.start_ns.max(work_end_ns);

@@ -31,10 +31,10 @@ fn kernels(number: i64, called: impl Fn(i64) -> Option<i64>) -> TableBuilder {
 }
 
 /// A wait around each of those kernels that returns 5 µs after it.
-fn waits(number: i64) -> TableBuilder {
+fn waits(number: i64, kind: &'static str) -> TableBuilder {
     Table::build("waits")
         .u64("id", (1..=number as u64).map(|id| id + 1000))
-        .text("kind", (0..number).map(|_| "device"))
+        .text("kind", (0..number).map(|_| kind))
         .i64("thread", (0..number).map(|_| 0))
         .i64("start_ns", (0..number).map(|n| n * 50 * US))
         .i64("dur_ns", (0..number).map(|_| 35 * US))
@@ -87,14 +87,12 @@ fn late_launches_of_jax_are_compiled_as_one_program() {
 #[test]
 fn waits_before_launches_are_sync_bound_and_late_launches_are_launch_bound() {
     let late = |start: i64| Some(start - 10 * US);
-    let both = |with_waits: bool| {
-        let mut inputs = vec![facts(100 * 50 * US), kernels(100, late)];
-        if with_waits {
-            inputs.push(waits(100));
-        }
+    let with = |kind| {
+        let inputs = [facts(100 * 50 * US), kernels(100, late), waits(100, kind)];
         run::<Bottleneck>(inputs, "{}").unwrap()
     };
-    let (waiting, launching) = (both(true), both(false));
+    // That a thread did not run does not say that it waited for the device.
+    let (waiting, launching) = (with("device"), with("off_cpu"));
     assert_eq!(texts(&waiting, "bottlenecks", "class"), ["sync_bound"]);
     assert_eq!(texts(&launching, "bottlenecks", "class"), ["launch_bound"]);
     // 99 gaps of 20 µs.
@@ -159,8 +157,13 @@ fn thresholds_are_options() {
 #[test]
 fn the_same_tables_give_the_same_words() {
     let late = |start: i64| Some(start - 10 * US);
-    let once =
-        || run::<Bottleneck>([facts(5_000 * US), kernels(100, late), waits(100)], "{}").unwrap();
+    let once = || {
+        run::<Bottleneck>(
+            [facts(5_000 * US), kernels(100, late), waits(100, "device")],
+            "{}",
+        )
+        .unwrap()
+    };
     assert_eq!(once(), once());
 }
 
