@@ -162,8 +162,8 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
 fn a_library_of_nvidia_is_called_what_it_is() {
     let mut inputs = vec![wall(10 * MS, 7)];
     inputs.extend(sampled(950, Some("/usr/lib64/libcuda.so.560.35.03")));
-    let told = sentence(&summary(inputs));
-    assert!(told.contains("the CUDA driver ran in 50 %"), "{told}");
+    let line = sentence(&summary(inputs));
+    assert!(line.contains("the CUDA driver ran in 50 %"), "{line}");
 }
 
 #[test]
@@ -545,7 +545,7 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
 
 #[test]
 fn a_path_beside_busy_devices_names_no_small_gain_of_the_host() {
-    let told = |gain_ms: i64| {
+    let line = |gain_ms: i64| {
         let [idle, exposure] = devices(&[("gpu0", 100 * MS, 90 * MS, 0, 0)]);
         sentence(&summary([
             wall(100 * MS, 9),
@@ -562,10 +562,10 @@ fn a_path_beside_busy_devices_names_no_small_gain_of_the_host() {
         ]))
     };
     assert_eq!(
-        told(3),
+        line(3),
         "wall 100 ms · GPU 90 % busy · bound by computation: 100 % GEMM"
     );
-    assert!(told(8).ends_with("aten::copy_ in half the time saves at most 8.00 ms (8 %)"));
+    assert!(line(8).ends_with("aten::copy_ in half the time saves at most 8.00 ms (8 %)"));
 }
 
 #[test]

@@ -53,9 +53,9 @@ impl Rule for IdleStretch {
             }
             for cause in [Cause::Host, Cause::Sync, Cause::Launch, Cause::Device] {
                 for gap in gaps(facts, *device, cause).1 {
-                    let is_told = is_set_up && gap.first_launch_ns > 0;
+                    let is_reported = is_set_up && gap.first_launch_ns > 0;
                     let is_held = cause == Cause::Device && !is_after_launch(facts, gap);
-                    if !is_told && !is_held && facts.share(gap.dur_ns()) >= least {
+                    if !is_reported && !is_held && facts.share(gap.dur_ns()) >= least {
                         stretch(facts, options, gap, verdicts);
                     }
                 }

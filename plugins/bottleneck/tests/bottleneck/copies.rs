@@ -100,18 +100,18 @@ fn pages_that_the_program_prefetches_need_no_advice_and_others_say_where_they_go
         let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
         texts(&output, "bottlenecks", "sentence").concat()
     };
-    let told = judge(10);
+    let sentence = judge(10);
     assert!(
-        told.starts_with(
+        sentence.starts_with(
             "moving pages of unified memory back to the host is 50 % of what gpu0 does, 20 % of the wall (10.0 MB in 10 \
              migrations); prefetch to the host what it reads next"
         ),
-        "{told}"
+        "{sentence}"
     );
-    let told = judge(0);
+    let sentence = judge(0);
     assert!(
-        told.starts_with("moving pages of unified memory is 100 % of what gpu0 does"),
-        "{told}"
+        sentence.starts_with("moving pages of unified memory is 100 % of what gpu0 does"),
+        "{sentence}"
     );
 }
 
