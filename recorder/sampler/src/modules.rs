@@ -17,8 +17,6 @@ use object::{Endianness, Object, ObjectSection, ReadCache};
 use crate::counters::now_ns;
 use crate::place::ModuleId;
 
-const MIN_PAGE_BYTES: u64 = 4096;
-
 /// A section in memory. Copied, because files may be truncated while they are mapped.
 pub(crate) type Bytes = Arc<[u8]>;
 
@@ -32,9 +30,32 @@ pub(crate) struct Module {
 
 #[derive(Debug)]
 struct Segment {
+    /// Where a mapping made for it begins: at a page, and so before it.
+    first: u64,
     offset: u64,
     file_bytes: u64,
     address: u64,
+}
+
+impl Segment {
+    fn new(offset: u64, file_bytes: u64, address: u64, page_bytes: u64) -> Self {
+        Self {
+            first: offset & !(page_bytes - 1),
+            offset,
+            file_bytes,
+            address,
+        }
+    }
+}
+
+/// Size of a page here: 4 KiB on x86-64; 4, 16 or 64 KiB on aarch64.
+fn page_bytes() -> u64 {
+    // SAFETY: asks for a number.
+    let bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    let bytes = u64::try_from(bytes).ok();
+    bytes
+        .filter(|bytes| bytes.is_power_of_two())
+        .unwrap_or(4096)
 }
 
 impl Module {
@@ -52,10 +73,14 @@ impl Module {
             header.p_type(endian) == object::elf::PT_LOAD
                 && header.p_flags(endian) & object::elf::PF_X != 0
         });
-        let segments = loaded.map(|header| Segment {
-            offset: header.p_offset(endian),
-            file_bytes: header.p_filesz(endian),
-            address: header.p_vaddr(endian),
+        let page_bytes = page_bytes();
+        let segments = loaded.map(|header| {
+            Segment::new(
+                header.p_offset(endian),
+                header.p_filesz(endian),
+                header.p_vaddr(endian),
+                page_bytes,
+            )
         });
         let section = |name: &str| {
             let section = file.section_by_name(name)?;
@@ -75,9 +100,8 @@ impl Module {
     /// Converts a file offset to an address in the file's own numbering.
     pub fn address_of(&self, offset: u64) -> Option<u64> {
         let has = |segment: &&Segment| {
-            // Mappings begin at pages, and so before the segment that they are made for.
-            let first = segment.offset & !(MIN_PAGE_BYTES - 1);
-            (first..segment.offset.saturating_add(segment.file_bytes)).contains(&offset)
+            let end = segment.offset.saturating_add(segment.file_bytes);
+            (segment.first..end).contains(&offset)
         };
         let segment = self.segments.iter().find(has)?;
         Some(
@@ -407,5 +431,21 @@ mod tests {
         assert!(module.eh_frame.is_some() && module.text.is_some());
         let first = &module.segments[0];
         assert_eq!(module.address_of(first.offset), Some(first.address));
+    }
+
+    #[test]
+    fn a_mapping_begins_at_a_page_of_any_size() {
+        // As the linker lays out a program for pages of up to 64 KiB.
+        for page_bytes in [4 << 10, 16 << 10, 64 << 10] {
+            let module = Module {
+                segments: vec![Segment::new(0x2_b9c0, 0x5000, 0x4_b9c0, page_bytes)],
+                ..Module::default()
+            };
+            let mapped = 0x2_b9c0 / page_bytes * page_bytes;
+            let address = 0x4_b9c0 / page_bytes * page_bytes;
+            assert_eq!(module.address_of(mapped), Some(address), "{page_bytes}");
+            assert_eq!(module.address_of(mapped - 1), None);
+            assert_eq!(module.address_of(0x2_b9c0 + 0x5000), None);
+        }
     }
 }
