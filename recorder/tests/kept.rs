@@ -381,10 +381,12 @@ fn memory_of_the_process_stays_bounded() {
             command.env(KILLED, "memory");
         });
     }
+    // SAFETY: asks for a number.
+    let page_bytes = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap();
     let resident = || {
         let status = fs::read_to_string("/proc/self/statm").unwrap();
         let pages: u64 = status.split(' ').nth(1).unwrap().parse().unwrap();
-        pages * 4096
+        pages * page_bytes
     };
     let (_folder, path) = folder();
     let rec = keeping(&path, 4).create().unwrap();
