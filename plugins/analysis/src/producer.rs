@@ -3,6 +3,7 @@
 use trueno_plugin::Table;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Producer {
     /// `trueno-recorder`.
     #[default]
