@@ -136,8 +136,8 @@ fn counts_are_inclusive_and_belong_to_their_brick() {
         *value
     };
     let [outer, inner, quiet] = [0, 1, 2].map(|at| of(at, "page_faults"));
-    // Fewer where pages are large.
-    assert!(inner >= 32.0 && inner <= f64::from(pages) * 2.0, "{inner}");
+    // Fewer where pages are large: 32 MiB, on aarch64 with pages of 16 KiB.
+    assert!(inner >= 2.0 && inner <= f64::from(pages) * 2.0, "{inner}");
     assert!(outer >= inner, "{outer} {inner}");
     assert!(quiet < inner, "{quiet} {inner}");
     let [outer, inner, quiet] = [0, 1, 2].map(|at| of(at, "task_clock"));
