@@ -29,15 +29,22 @@ impl<'a> Headline<'a> {
 
     /// Table `headline`: one row.
     ///
-    /// `wall_ns`: of the run, or of the report's window; `steps`, `step_ns`: iterations and the median of their
-    /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last (null: they are busy all along a window, so that it cannot be told), so the iterations
-    /// only describe the host; `steps_per_s`: inverse of the median time from the start of one to that of the next, null in that case and for a single
-    /// iteration; `accelerator`: what the devices are called (`GPU`, `NPU`), null without devices; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
-    /// the mean device; `share_of`: `wall`, or `span` if that is not known; `threads`,
-    /// `threads_busy_share`: of the host, the share null if its rows only say that threads ran or waited;
-    /// `bound_by`, `bound_share`, `bound_detail`: see [`mod@crate::limit`], null if `bottleneck` did not run;
-    /// `gain_ns`, `gain_share`: upper limits, for the wall time, of the change `gain_by`, from table
-    /// `gain_source`; `gain_not_known`: why there is no gain; `peak_bytes`: of the device with the most.
+    /// - `wall_ns`: of the run, or of the report's window.
+    /// - `steps`, `step_ns`: iterations, and the median of their wall times.
+    /// - `host_runs_ahead`: devices are busy for longer than all iterations last, so iterations describe the host only.
+    ///   Null if devices are busy all along a window, which hides it.
+    /// - `steps_per_s`: inverse of the median time between starts of iterations; null if the host runs ahead, and for
+    ///   a single iteration.
+    /// - `accelerator`: what the devices are called (`GPU`, `NPU`); null without devices.
+    /// - `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of the mean device.
+    /// - `share_of`: `wall`, or `span` if the wall is not known.
+    /// - `host_lane`: what a lane of the host is (`thread`, `lane`).
+    /// - `threads`, `threads_busy_share`: of the host; the share is null if its rows only say that threads ran or
+    ///   waited.
+    /// - `bound_by`, `bound_share`, `bound_detail`: see [`mod@crate::limit`]; null if `bottleneck` did not run.
+    /// - `gain_ns`, `gain_share`: upper limits, for the wall time, of the change `gain_by`, from table `gain_source`.
+    /// - `gain_not_known`: why there is no gain.
+    /// - `peak_bytes`: of the device with the most.
     pub fn table(&self) -> TableBuilder {
         let (facts, steps) = (self.facts, self.facts.steps.as_ref());
         let shares = self.shares.as_ref();
@@ -69,6 +76,7 @@ impl<'a> Headline<'a> {
             .f64("copy_share", share(|of| of.copy))
             .f64("idle_share", share(|of| of.idle))
             .text("share_of", [shares.map(|shares| shares.of)])
+            .text("host_lane", [is_host.then_some(facts.host_lane)])
             .u64("threads", [is_host.then_some(facts.host.threads)])
             .f64(
                 "threads_busy_share",

@@ -293,9 +293,11 @@ class Timeline {
     const strips = rows.filter(row => row.first && this.path.has(row.lane)).map(row => [row, this.path.get(row.lane)]);
     return this.path.has('') ? [[null, this.path.get('')], ...strips] : strips;
   }
-  // Work in the colour of text, waits in that of warnings; thin lines where the path goes to another lane.
+  // Work in the colour of text, waits in that of warnings, time without records faint; thin lines where the path goes to
+  // another lane.
   drawPath(pen, { rows, scroll, height, colour }) {
-    const [work, wait] = ['--ink', '--warning'].map(colour);
+    const [work, wait, gap] = ['--ink', '--warning', '--faint'].map(colour);
+    const fills = this.data.path.kinds.map(kind => kind === 'gap' ? gap : WAITS.includes(kind) ? wait : work);
     const seen = [];
     for (const [row, of] of this.strips(rows)) {
       const y = this.strip(row) - (row ? scroll : 0);
@@ -304,7 +306,7 @@ class Timeline {
         const [x0, x1] = [this.x(of.start[i]), this.x(of.end[i])];
         if (row && seen.length < 2000) seen.push([of.start[i], of.end[i], y]);
         if (x1 - drawn < 0.5 || y < AXIS - STRIP || y > height) continue;
-        pen.fillStyle = WAITS.includes(this.data.path.kinds[of.name[i]]) ? wait : work;
+        pen.fillStyle = fills[of.name[i]];
         pen.fillRect(x0, y, Math.max(x1 - x0, 0.8), STRIP);
         drawn = x1;
       }

@@ -15,7 +15,7 @@ use crate::form::{DEFAULT_ROWS, Layout, ReportForm};
 
 /// Button that toggles the critical path above the lanes, and the legend of its colours.
 const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
-    <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits</span>";
+    <span id=\"path-legend\" class=\"faint\"><i class=\"work\"></i> works <i class=\"wait\"></i> waits <i class=\"gap\"></i> not recorded</span>";
 
 #[derive(Debug)]
 pub(crate) struct Html;

@@ -87,6 +87,7 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
         let rate = units::show(Cell::F64(rate), Unit::from_column("steps_per_s"));
         cards.push(("steps", rate, "1 / median".to_owned()));
     }
+    let lanes_busy;
     if let Some(busy) = number("gpu_busy_share") {
         let of = match shown("share_of").as_deref() {
             Some("wall") => "of the wall, with any work running",
@@ -94,8 +95,10 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
         };
         cards.push((&device_busy, units::percent(busy), of.to_owned()));
     } else if let Some(busy) = number("threads_busy_share") {
-        let of = format!("of {} threads", shown("threads").unwrap_or_default());
-        cards.push(("threads busy", units::percent(busy), of));
+        let lane = shown("host_lane").unwrap_or_else(|| "thread".to_owned());
+        let of = format!("of {} {lane}s", shown("threads").unwrap_or_default());
+        lanes_busy = format!("{lane}s busy");
+        cards.push((&lanes_busy, units::percent(busy), of));
     }
     if let Some(limit) = shown("bound_by") {
         let class = limit.trim_end_matches("_bound").replace('_', " ");
@@ -107,7 +110,8 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
             .filter(|words| words.len() <= MAX_WORDS_BYTES)
             .unwrap_or(class);
         let gain = match (shown("gain_share"), shown("gain_by")) {
-            (Some(share), Some(by)) => format!("{by}: at most {share}"),
+            // In the sentence, a verb follows: a comma may end it there.
+            (Some(share), Some(by)) => format!("{}: at most {share}", by.trim_end_matches(',')),
             _ => shown("gain_not_known").unwrap_or_default(),
         };
         cards.push(("bound by", limit, gain));
