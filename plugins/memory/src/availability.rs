@@ -30,7 +30,7 @@ pub fn nothing_recorded(producer: Producer) -> TableBuilder {
         Producer::Recorder => " (hint: Recorder::allocation(tag, bytes, address))",
         Producer::PyTorch => " (hint: profile(profile_memory=True))",
         Producer::Nsight => " (hint: nsys profile --cuda-memory-usage=true)",
-        Producer::Jax | Producer::Timeline | Producer::Other => "",
+        _ => "",
     };
     build(&[(
         None,
