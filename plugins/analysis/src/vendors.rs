@@ -818,6 +818,23 @@ pub fn is_collective_of_devices(name: &str) -> bool {
     library.is_some_and(|library| LIBRARIES.contains(&library))
 }
 
+/// True for an operator of PyTorch that runs on a device whatever its tensors are, such as `aten::cudnn_convolution`.
+pub fn is_operator_of_devices(name: &str) -> bool {
+    const OPERATORS: [&str; 8] = [
+        "cudnn_batch_norm",
+        "cudnn_convolution",
+        "cudnn_ctc_loss",
+        "cudnn_rnn",
+        "miopen_",
+        "mps_convolution",
+        "mps_linear",
+        "scaled_dot_product_cudnn_attention",
+    ];
+    let operator = name.strip_prefix("aten::");
+    let operator = operator.map(|name| name.trim_start_matches('_'));
+    operator.is_some_and(|name| OPERATORS.iter().any(|start| name.starts_with(start)))
+}
+
 /// What an accelerator is called, by its model, or where that is not recorded by the names of its kernels.
 pub fn accelerator<'a>(
     model: Option<&str>,

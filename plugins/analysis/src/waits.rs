@@ -5,8 +5,8 @@
 //! `<built-in function NAME>`, of `<unknown> NAME` (JAX) and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
 
 /// Functions of Python, libc, POSIX threads, JAX and Ray that only wait; see `man 2`, `man 3`, and the modules
-/// `threading`, `time`, `select` and `socket`.
-const WAITS: [&str; 33] = [
+/// `threading`, `time`, `select` and `socket`. What reads one character takes time only if there is none yet.
+const WAITS: [&str; 36] = [
     "accept",
     "acquire",
     "block_until_ready",
@@ -14,7 +14,10 @@ const WAITS: [&str; 33] = [
     "epoll",
     "epoll_pwait",
     "epoll_wait",
+    "fgetc",
     "futex",
+    "getc",
+    "getchar",
     "nanosleep",
     "poll",
     "ppoll",
@@ -44,7 +47,11 @@ const WAITS: [&str; 33] = [
 
 /// Names with several meanings (`join` is also for texts and tables), with the Python files, modules and types in
 /// which they wait.
-const WAITS_IN: [(&str, &[&str]); 4] = [
+const WAITS_IN: [(&str, &[&str]); 5] = [
+    (
+        "enter__",
+        &["SemLock", "lock", "RLock", "Semaphore", "synchronize.py"],
+    ),
     (
         "join",
         &[
@@ -191,6 +198,9 @@ mod tests {
             "threading.py:355 wait",
             "queue.py:154 get",
             "PjRtFuture::Await",
+            "_multiprocessing.SemLock.__enter__",
+            "SemLock.__enter__ (/usr/lib/python3.13/multiprocessing/synchronize.py:94)",
+            "getc",
         ] {
             assert!(names_a_wait(waits, false), "{waits}");
         }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use trueno_analysis::vendors::{COMMUNICATION, is_collective_of_devices, is_copy_kernel};
+use trueno_analysis::vendors::{
+    COMMUNICATION, is_collective_of_devices, is_copy_kernel, is_operator_of_devices,
+};
 
 #[test]
 fn categories_of_kernels_know_all_communication() {
@@ -44,5 +46,20 @@ fn collectives_of_devices_are_those_of_their_libraries() {
         ("nccl", false),
     ] {
         assert_eq!(is_collective_of_devices(name), is_one, "{name}");
+    }
+}
+
+#[test]
+fn operators_of_device_libraries_run_on_devices() {
+    for (name, runs) in [
+        ("aten::cudnn_convolution", true),
+        ("aten::_cudnn_rnn_backward", true),
+        ("aten::miopen_convolution", true),
+        // Asked on a CPU too.
+        ("aten::cudnn_is_acceptable", false),
+        ("aten::mkldnn_convolution", false),
+        ("cudnn_convolution", false),
+    ] {
+        assert_eq!(is_operator_of_devices(name), runs, "{name}");
     }
 }

@@ -70,6 +70,7 @@ pub struct Facts {
     /// Time in which any device worked, if there are several.
     pub any_busy: Option<Split>,
     pub devices: Vec<Device>,
+    /// Self time of kernels by category, largest first.
     pub device_categories: Vec<(String, i64)>,
     pub host: Host,
     /// What a lane of the host is called.
@@ -252,7 +253,7 @@ impl Facts {
         let incomplete_ranks = texts(&run.table("incomplete_ranks")?, "detail")?;
         let iteration_names = texts(&run.table("iteration_names")?, "name")?;
         let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
-        let host = Host::read(&categories, &bricks, &lanes)?;
+        let host = Host::read(&categories, &bricks, &lanes, wall_ns)?;
         let is_only_steps = |rows: &[(String, i64)]| {
             let mut names = rows.iter().map(|row| &row.0);
             !rows.is_empty() && names.all(|name| is_any_of(&iteration_names, name))
@@ -313,7 +314,10 @@ impl Facts {
             steps: steps.map(|steps| steps.beside(&devices, window.is_some(), waits_ns)),
             is_sampled_alone: sampled.is_some() && devices.is_empty() && host.only_ran(),
             devices,
-            device_categories: sums(&categories, "device")?,
+            device_categories: without_copies(
+                sums(&categories, "device")?,
+                &run.table("device_copies")?,
+            )?,
             host,
             host_lane: Producer::of_run(&table).host_lane(),
             kernels,
@@ -693,6 +697,23 @@ pub fn sums(table: &Table, lane_kind: &str) -> Result<Vec<(String, i64)>> {
         }
     }
     Ok(descending(sums))
+}
+
+/// `rows` less the time of copies.
+fn without_copies(mut rows: Vec<(String, i64)>, copies: &Table) -> Result<Vec<(String, i64)>> {
+    for (category, copied_ns) in copies
+        .text("category")?
+        .iter()
+        .zip(copies.i64("self_ns")?.iter())
+    {
+        let row = rows.iter_mut().find(|row| Some(row.0.as_str()) == category);
+        if let (Some(row), Some(copied_ns)) = (row, copied_ns) {
+            row.1 = row.1.saturating_sub(copied_ns);
+        }
+    }
+    rows.retain(|row| row.1 > 0);
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1));
+    Ok(rows)
 }
 
 pub fn descending(sums: BTreeMap<&str, i64>) -> Vec<(String, i64)> {

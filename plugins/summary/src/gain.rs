@@ -91,12 +91,7 @@ impl Gain {
         let halved = halved.filter(|gain| !(passes_by && is_little(gain)));
         let is_small = |fix: &(i64, String, &str)| {
             let share = facts.gain_share(fix.0).unwrap_or(0.0);
-            // A collective may wait for other ranks all along.
-            let computes = |halved: &&(i64, String, &str)| !is_communication(&halved.1);
-            let halved_ns = halved
-                .as_ref()
-                .filter(computes)
-                .map_or(0, |halved| halved.0);
+            let halved_ns = halved.as_ref().map_or(0, |halved| halved.0);
             share < SMALL_SHARE && halved_ns / TIMES >= fix.0
         };
         let found = found.filter(|fix| !is_small(fix)).or(halved);
@@ -114,6 +109,9 @@ impl Gain {
                 ns,
                 source,
             },
+            None if communicates(facts) => {
+                Self::NotKnown("how long communication takes depends on the other ranks")
+            }
             None if passes_by => {
                 Self::NotKnown("the critical path does not lead through the busy devices")
             }
@@ -122,13 +120,19 @@ impl Gain {
     }
 }
 
+fn communicates(facts: &Facts) -> bool {
+    let is_much = |ns: i64| facts.gain_share(ns).is_some_and(|share| share >= MIN_SHARE);
+    let mut halved = facts.halved.iter();
+    halved.any(|(name, ns)| is_communication(name) && is_much(*ns))
+}
+
 fn passes_by(facts: &Facts) -> bool {
     let busy = Shares::new(facts).map_or(0.0, |of| of.busy());
     let path = facts.path.as_ref();
     busy >= MIN_BUSY && path.is_some_and(|path| busy >= PASSES_BY * path.devices())
 }
 
-/// Only names that can be made faster: kernels and operators, or without devices the innermost host work.
+/// Only names that can be made faster alone: kernels and operators, or without devices the innermost host work.
 fn halved(facts: &Facts, only_kernels: bool) -> Option<(i64, String, &'static str)> {
     let kernels = facts.kernels.iter().map(|kernel| kernel.name.as_str());
     let is_kernel = |name: &str| facts.kernels.iter().any(|kernel| kernel.name == name);
@@ -144,6 +148,8 @@ fn halved(facts: &Facts, only_kernels: bool) -> Option<(i64, String, &'static st
     let rows = rows.filter(|(name, _)| own.contains(&**name) || name.starts_with("aten::"));
     let rows = rows.filter(|(name, _)| !only_kernels || is_kernel(name));
     let rows = rows.filter(|(name, _)| facts.is_enough(name));
+    // A collective may wait for other ranks all along.
+    let rows = rows.filter(|(name, _)| !is_communication(name));
     let (name, ns) = rows.max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)))?;
     let fix = format!("{} in half the time", short(name));
     Some((*ns, fix, HALVED))

@@ -12,6 +12,7 @@ pub const RUNNING: &str = "running";
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
+    /// Threads alive at once.
     pub threads: u64,
     /// Time in which any row of a thread ran, summed over threads.
     pub busy_ns: i64,
@@ -29,7 +30,12 @@ impl Host {
     ///
     /// # Errors
     /// A table lacks a column or has it in another type.
-    pub fn read(categories: &Table, bricks: &Table, lanes: &Table) -> Result<Self> {
+    pub fn read(
+        categories: &Table,
+        bricks: &Table,
+        lanes: &Table,
+        window_ns: Option<i64>,
+    ) -> Result<Self> {
         let (kinds, busy) = (lanes.text("lane_kind")?, lanes.i64("busy_ns")?);
         let rows = kinds
             .iter()
@@ -37,7 +43,9 @@ impl Host {
         let rows = rows.filter(|(kind, _)| *kind == Some("host"));
         let mut host = Self::default();
         for (busy_ns, wall_ns) in rows.filter_map(|(_, (busy, wall))| busy.zip(wall)) {
-            host.threads += 1;
+            // The wall of a pool is the window for each of its threads alive at once.
+            let of_pool = window_ns.and_then(|ns| trueno_analysis::share(wall_ns, ns));
+            host.threads += of_pool.map_or(1, |lanes| lanes.round().max(1.0) as u64);
             host.busy_ns = host.busy_ns.saturating_add(busy_ns);
             host.wall_ns = host.wall_ns.saturating_add(wall_ns);
         }

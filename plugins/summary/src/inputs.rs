@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 39] = all(
+pub const INPUTS: [Input; 40] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 39] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 39] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 40] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 39] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 40] {
     [
         may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
@@ -100,6 +100,11 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 39] {
         may(
             "by_category",
             "SELECT lane_kind, category, calls, self_ns FROM category.by_category",
+        ),
+        may(
+            "device_copies",
+            "SELECT category, SUM(self_ns) AS self_ns FROM category.by_brick \
+         WHERE lane_kind = 'device' AND kind = 'transfer' GROUP BY category ORDER BY category",
         ),
         may(
             "by_brick",

@@ -19,8 +19,8 @@ pub const MAX_GAP: f64 = 0.5;
 pub const MIN_BUSY: f64 = 0.7;
 /// Shares of the path within this factor count as equal.
 const NEARLY_AS_MUCH: f64 = 1.2;
-/// Classes of gaps that the host leaves between the work of a device. They bound nothing where the device computes for
-/// this many times as long as they could save.
+/// Classes of gaps that the host leaves between the work of a device. They bound nothing where one kind of the device's
+/// work takes this many times as long as they could save.
 const HOST_GAPS: [&str; 4] = [
     "blocking_copies",
     "launch_bound",
@@ -97,6 +97,11 @@ impl Shares {
     pub fn busy(&self) -> f64 {
         1.0 - self.idle
     }
+
+    /// Of the kind of work that takes the most time.
+    fn largest(&self) -> f64 {
+        self.computation.max(self.communication).max(self.copy)
+    }
 }
 
 impl Limit {
@@ -118,8 +123,8 @@ impl Limit {
         }
         let is_small = |top: &Bottleneck| {
             let gain = top.gain.map_or(0.0, |(_, share)| share);
-            let computation = shares.map_or(0.0, |of| of.computation);
-            HOST_GAPS.contains(&top.class.as_str()) && computation >= TWICE * gain
+            let works = shares.map_or(0.0, Shares::largest);
+            HOST_GAPS.contains(&top.class.as_str()) && works >= TWICE * gain
         };
         if let Some(top) = facts.bottlenecks.first()
             && (top.code == RETIMED || top.gain.is_some_and(|(_, share)| share >= MIN_GAIN))
@@ -187,7 +192,7 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         of,
         ..
     } = *shares;
-    let busiest = computation.max(communication).max(copy);
+    let busiest = shares.largest();
     // Where the path goes through the work of devices, that they idle beside it bounds nothing.
     let is_of_devices = match &facts.path {
         _ if shares.busy() >= MIN_BUSY => true,
@@ -385,7 +390,8 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     let is_most = |gap: f64| {
         let path = facts.path.as_ref();
         let is_largest = |path: &PathShares| {
-            let others = path.host.max(path.waits).max(facts.covered);
+            let of_host = (facts.covered - busiest(facts)).max(0.0);
+            let others = path.host.max(path.waits).max(of_host);
             gap > others && gap >= path.devices()
         };
         path.is_some_and(is_largest)
@@ -446,9 +452,18 @@ fn beside_gaps(facts: &Facts, gap: f64) -> String {
         let most = rows.find(|(name, share)| {
             *share >= MIN_PART && !facts.is_iteration(name) && !is_wait(name)
         });
-        let most = most.map_or(String::new(), |(name, share)| {
-            format!(", then {} in {}", percent(*share), short(name))
-        });
+        // Rows beside the path, such as those of readers that nothing is known to wait for, fill its gaps.
+        let leaves_out = |of_path: f64| of_path - gap >= MIN_PART;
+        let is_beside = facts.devices.is_empty()
+            && !facts.host.bricks.is_empty()
+            && facts.path_gap.is_some_and(leaves_out);
+        let most = if is_beside {
+            format!(", then {}", recorded(&facts.host.bricks))
+        } else {
+            most.map_or(String::new(), |(name, share)| {
+                format!(", then {} in {}", percent(*share), short(name))
+            })
+        };
         let mut names = facts.host.bricks.iter().chain(&facts.host.waits);
         let uses_device = names.any(|row| vendors::call(&row.0).is_some());
         return if facts.devices.is_empty() && uses_device {
@@ -531,9 +546,13 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
     let outside: f64 = of_iterations.map(|row| row.1).sum();
     let gap = facts.path_gap?;
     // A path that knows no order between streams has gaps where a device worked.
-    let busiest_ns = facts.devices.iter().map(|device| device.split.busy_ns());
-    let busiest = facts.share(busiest_ns.max().unwrap_or(0)).unwrap_or(0.0);
-    Some((gap + outside).min(1.0 - busiest.max(facts.covered).min(1.0)))
+    Some((gap + outside).min(1.0 - busiest(facts).max(facts.covered).min(1.0)))
+}
+
+/// Share of the wall in which the busiest device worked.
+fn busiest(facts: &Facts) -> f64 {
+    let busy_ns = facts.devices.iter().map(|device| device.split.busy_ns());
+    facts.share(busy_ns.max().unwrap_or(0)).unwrap_or(0.0)
 }
 
 /// Waits of threads are the largest part of the path.

@@ -643,6 +643,110 @@ fn gaps_that_the_host_leaves_bound_nothing_where_the_device_computes_for_twice_a
 }
 
 #[test]
+fn gaps_that_the_host_leaves_bound_nothing_where_communication_takes_twice_as_long() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 6 * MS, 49 * MS, 0)]);
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        bottleneck(
+            "launch_bound",
+            (22 * MS, 0.22),
+            "the host launches too slowly; larger kernels save some",
+        ),
+    ]));
+    assert!(
+        text.contains("bound by exposed communication: 49 % of the wall"),
+        "{text}"
+    );
+}
+
+#[test]
+fn copies_are_no_part_of_what_devices_compute() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 60 * MS, 0, 38 * MS)]);
+    let copies = Table::build("device_copies")
+        .text("category", ["memory"])
+        .i64("self_ns", [58 * MS]);
+    let kinds = [
+        ("memory", 60 * MS),
+        ("convolution", 45 * MS),
+        ("GEMM", 13 * MS),
+    ];
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        categories(&kinds.map(|(name, ns)| ("device", name, ns))),
+        copies,
+    ]));
+    assert!(
+        text.contains("(38 % exposed copies) · bound by computation: 75 % convolution, 22 % GEMM"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_path_that_passes_busy_devices_by_shows_what_was_not_recorded() {
+    let [idle, exposure] = devices(&[("gpu0", 90 * MS, 48 * MS, 0, 0)]);
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        lanes(&[("main", 11 * MS, 100 * MS)]),
+        categories(&[
+            ("device", "GEMM", 48 * MS),
+            ("host", "outside bricks", 11 * MS),
+        ]),
+        Table::build("path_kinds")
+            .text("kind", ["work", "gap"])
+            .f64("wall_share", [0.11, 0.89]),
+        Table::build("path_names")
+            .text("name", ["cudaLaunchKernel"])
+            .text("category", [None::<&str>])
+            .f64("wall_share", [0.11]),
+        Table::build("coverage").text("found", ["0.5800"]),
+    ]));
+    assert!(
+        text.ends_with("bound by unrecorded time: 42 % of the wall, then 11 % in cudaLaunchKernel"),
+        "{text}"
+    );
+}
+
+#[test]
+fn threads_of_a_pool_count_as_they_are_alive_at_once() {
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        lanes(&[
+            ("thread 0", 10 * MS, 100 * MS),
+            ("threads of pread (8 at once)", 240 * MS, 800 * MS),
+        ]),
+        categories(&[("host", "outside bricks", 250 * MS)]),
+        Table::build("by_brick")
+            .text("lane_kind", ["host", "host"])
+            .text("name", ["pread", "open"])
+            .text("category", ["outside bricks", "outside bricks"])
+            .i64("self_ns", [240 * MS, 10 * MS])
+            .u64("calls", [50, 2])
+            .i64("inclusive_ns", [240 * MS, 10 * MS])
+            .i64("max_ns", [8 * MS, 6 * MS]),
+        Table::build("path_kinds")
+            .text("kind", ["work", "gap"])
+            .f64("wall_share", [0.08, 0.92]),
+        Table::build("path_names")
+            .text("name", ["pread"])
+            .text("category", [None::<&str>])
+            .f64("wall_share", [0.08]),
+        Table::build("coverage").text("found", ["0.4100"]),
+    ]));
+    assert!(text.contains("9 threads 28 % busy"), "{text}");
+    // Most of what is recorded lies in gaps of the path.
+    assert!(
+        text.ends_with("unrecorded time: 59 % of the wall, then 96 % of recorded time in pread"),
+        "{text}"
+    );
+}
+
+#[test]
 fn training_that_waits_for_its_loader_says_so() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, 60 * MS, 0, 0)]);
     let output = summary([

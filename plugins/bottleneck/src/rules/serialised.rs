@@ -70,6 +70,7 @@ impl DeviceCalls {
             copy_ns: 0,
             wait_ns: 0,
         };
+        let mut runs_on_device = false;
         for (name, calls, dur_ns, _) in &facts.bricks.calls {
             match vendors::call(name) {
                 Some(Call::Launch) => of.launches = of.launches.saturating_add(*calls),
@@ -88,6 +89,11 @@ impl DeviceCalls {
             if vendors::is_collective_of_devices(&row.name) {
                 of.collectives = of.collectives.saturating_add(row.calls);
             }
+            // Beside work of a device, they are recorded like all others.
+            if work.is_empty() && vendors::is_operator_of_devices(&row.name) {
+                runs_on_device = true;
+                of.operators = of.operators.saturating_add(row.calls);
+            }
         }
         if !work.is_empty() {
             let of_kernels = facts.bricks.calls.iter();
@@ -104,7 +110,7 @@ impl DeviceCalls {
         let uses_device = of.launches > 0 && all.saturating_add(of.waits) >= MIN_FEW;
         // One barrier needs no device that matters.
         let communicates = of.collectives >= MIN_FEW;
-        let has_operators = of.operators >= MIN_FEW;
+        let has_operators = runs_on_device || of.operators >= MIN_FEW;
         (uses_device || is_held || communicates || has_operators).then_some(of)
     }
 

@@ -1,6 +1,6 @@
 //! Measurements that were not recorded are not 0.
 
-use crate::inputs::{Work, facts, kernels, slow_loop, texts, transfers};
+use crate::inputs::{Work, categories, facts, kernels, slow_loop, texts, transfers};
 use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
@@ -70,6 +70,17 @@ fn operators_for_a_device_without_its_work_are_an_incomplete_recording() {
     let said = "1319 operators for a device were recorded, but no device work";
     assert!(sentences[0].contains(said), "{sentences:?}");
     assert!(found(1).0.is_empty());
+}
+
+#[test]
+fn operators_of_device_libraries_alone_are_an_incomplete_recording() {
+    let codes = |name| {
+        let inputs = [facts(1_000), categories(&[(name, "convolution")])];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "code")
+    };
+    assert_eq!(codes("aten::cudnn_convolution"), ["no_device_work"]);
+    assert_eq!(codes("aten::mkldnn_convolution"), [""; 0]);
 }
 
 /// While a copy of an unknown device ran, gpu0 does not count as idle.
