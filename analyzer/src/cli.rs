@@ -127,7 +127,7 @@ pub enum Command {
     /// Try the program on two small runs that come with it
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
-    /// Compare runs: what got slower or faster, and how sure that is
+    /// Compare runs: what got slower or faster, with confidence intervals
     #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
     /// Check a run against budgets, patterns and a golden run
@@ -146,10 +146,10 @@ pub enum Command {
     /// List the tables of a run, or the columns of one
     #[command(after_help = examples::TABLES)]
     Tables(TablesArgs),
-    /// Show what a run holds and how complete it is
+    /// Show what a run contains and whether it is complete
     #[command(after_help = examples::INFO)]
     Info(InfoArgs),
-    /// Show what ran inside what, and for how long
+    /// Show the call tree with times
     #[command(after_help = examples::TREE)]
     Tree(Box<TreeArgs>),
     /// `export dot` by its old name
@@ -192,7 +192,7 @@ pub enum Command {
         #[command(subcommand)]
         command: PluginsCommand,
     },
-    /// Print the rules that sort names into categories
+    /// Print the rules that assign names to categories
     #[command(after_help = examples::CATEGORIES)]
     Categories,
     /// Let an AI assistant query runs (Model Context Protocol)
@@ -242,7 +242,7 @@ pub struct PluginArgs {
     /// Also load plugins that other users of this machine can change
     #[arg(long, hide_long_help = true)]
     pub allow_unsafe_plugins: bool,
-    /// Run each plugin in a process of its own
+    /// Run each plugin in a separate process
     ///
     /// A crash, an endless loop or exit() then costs only that plugin's section. Plugins from outside the folder of the
     /// executable and ../lib/trueno-analyze always run this way, unless --no-isolate is given.
@@ -289,7 +289,7 @@ pub struct ReportArgs {
     pub format: Option<&'static dyn ReportForm>,
     /// Also write the report as one HTML page
     ///
-    /// - is standard output, and nothing else goes there then.
+    /// - writes it to standard output, and nothing else.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// Write only the summary and the timeline to the page
@@ -301,14 +301,14 @@ pub struct ReportArgs {
     /// Also write the head of the report as a picture (PNG, 1200 × 630), for a chat
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
     pub card: Option<PathBuf>,
-    /// Also write findings and the functions with the most time as SARIF, which editors list
+    /// Also write findings and the slowest functions as SARIF, for editors
     ///
-    /// - is standard output, and nothing else goes there then.
+    /// - writes it to standard output, and nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_long_help = true)]
     pub sarif: Option<PathBuf>,
-    /// Also write the same source lines as FILE:LINE:COLUMN: warning: TEXT, as compilers do
+    /// Also write the same source lines as compiler warnings (FILE:LINE:COLUMN: warning: TEXT)
     ///
-    /// - is standard output, and nothing else goes there then.
+    /// - writes it to standard output, and nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_long_help = true)]
     pub editor: Option<PathBuf>,
     /// Rows shown of each table [default: 10 at most]
@@ -316,10 +316,10 @@ pub struct ReportArgs {
     /// JSON and CSV always have all rows.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// Look at iterations (iteration=3, iteration=3..8) or the time of one row (id=42)
+    /// Analyse only these iterations (iteration=3, iteration=3..8), or the time of one row (id=42)
     #[arg(long, value_name = "WHAT=N", value_parser = WindowSpec::parse, conflicts_with_all = ["from", "to"])]
     pub window: Option<WindowSpec>,
-    /// Look at the run from this time on, such as 1.5s
+    /// Analyse the run only from this time on, such as 1.5s
     ///
     /// Times count from the start of the recording and need a unit: ns, us, ms, s, m or h.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -338,26 +338,26 @@ pub struct ReportArgs {
     /// such as 0.8roof.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
-    /// How the ranks of a job are parallel, such as dp=4,tp=8,pp=2
+    /// Parallelism of the job, such as dp=4,tp=8,pp=2
     ///
-    /// Of dp, cp, tp and pp those that are more than 1; their product is the number of ranks. Ranks are numbered as
-    /// Megatron does: tensor, then context, data and pipeline parallel. Without it, groups and sends tell.
+    /// List those of dp, cp, tp and pp above 1; their product is the number of ranks. Ranks are numbered as Megatron does:
+    /// tensor, then context, data and pipeline parallel. Default: inferred from groups and sends.
     #[arg(long, value_name = "KIND=N,...", hide_long_help = true)]
     pub parallel: Option<String>,
     /// Exit with 1 if a finding is this severe or worse
     ///
-    /// Also if a section failed. What caused it is named on standard error.
+    /// Also exits with 1 if a section failed. The cause is printed on standard error.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
 
     /// Also write the report as JSON
     ///
-    /// - is standard output, and nothing else goes there then.
+    /// - writes it to standard output, and nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
     pub json: Option<PathBuf>,
     /// Also write the report as Markdown
     ///
-    /// - is standard output, and nothing else goes there then.
+    /// - writes it to standard output, and nothing else.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
     pub markdown: Option<PathBuf>,
     /// Write each table to DIR/PLUGIN.TABLE.csv
@@ -404,7 +404,7 @@ pub struct ReportArgs {
     /// --set takes precedence.
     #[arg(long = "options", value_name = "FILE", help_heading = ANALYSES, hide_long_help = true)]
     pub options_file: Option<PathBuf>,
-    /// Sort names without a category by the rules in FILE
+    /// Assign categories to names without one, by the rules in FILE
     ///
     /// `trueno-analyze categories` prints the default rules.
     #[arg(long, value_name = "FILE", help_heading = ANALYSES, hide_short_help = true)]
@@ -420,14 +420,14 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE", help_heading = ANALYSES, hide_long_help = true)]
     pub operators: Option<PathBuf>,
 
-    /// Compare what ran under several backends, and show nothing else
+    /// Show only a comparison of backends
     ///
     /// In this run and the baselines: time, share of each one's own roof, speed-up, and where SIMD does not pay.
     #[arg(long, conflicts_with_all = ["only", "skip"], help_heading = COMPARISON, hide_short_help = true)]
     pub compare_backends: bool,
-    /// A third run or golden file, to tell which side of a divergence moved
+    /// A third run or golden file that shows which side of a divergence moved
     ///
-    /// Such as one of scalar code in f64.
+    /// For example, a run of scalar code in f64.
     #[arg(long, value_name = "RUN|FILE", requires = "baseline", help_heading = COMPARISON, hide_long_help = true)]
     pub reference: Option<PathBuf>,
     /// Tolerance between tensors: rtol=X,atol=X, or a TOML file
@@ -437,12 +437,12 @@ pub struct ReportArgs {
     #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse, help_heading = COMPARISON, hide_long_help = true)]
     pub tolerance: Vec<Tolerance>,
 
-    /// Keep the results of ranks in DIR, and use those already there
+    /// Cache the results of ranks in DIR
     ///
-    /// A report that was stopped then goes on where it was. `rank-task` makes parts on other machines.
+    /// A stopped report then continues where it was. `rank-task` makes parts on other machines.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["baseline", "reference", "together"], help_heading = MANY_RANKS, hide_long_help = true)]
     pub parts: Option<PathBuf>,
-    /// Let a cluster make the parts: ballista://HOST:PORT
+    /// Compute the parts on a cluster: ballista://HOST:PORT
     ///
     /// The address is that of `trueno-cluster scheduler`. All its machines see the job under the same path. The report
     /// is the same.
@@ -454,7 +454,7 @@ pub struct ReportArgs {
     /// Ranks per task of the cluster [default: 4; of more than 1,024 ranks, one 256th]
     #[arg(long, value_name = "N", help_heading = MANY_RANKS, hide_long_help = true)]
     pub ranks_per_task: Option<NonZeroUsize>,
-    /// Analyse one iteration of jobs with more rows, in plugins that need all ranks at once
+    /// Above N rows, plugins that need all ranks at once analyse only one iteration
     ///
     /// It is one of median length, and the report names it. Most plugins work rank by rank and are not affected.
     #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = trueno_host::MAX_ROWS, help_heading = MANY_RANKS, hide_long_help = true)]
@@ -544,7 +544,7 @@ pub struct QueryArgs {
     /// Set an option of a plugin; repeatable
     #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting, help_heading = PLUGIN_TABLES, hide_short_help = true)]
     pub set: Vec<Setting>,
-    /// Sort names without a category by the rules in FILE
+    /// Assign categories to names without one, by the rules in FILE
     #[arg(long, value_name = "FILE", help_heading = PLUGIN_TABLES, hide_short_help = true)]
     pub categories: Option<PathBuf>,
 
@@ -621,7 +621,7 @@ pub struct InfoArgs {
 pub struct RecoverArgs {
     /// The run directory
     pub run: PathBuf,
-    /// Make the recovered run here, and leave the damaged one as it is
+    /// Write the recovered run to this path, and keep the damaged one unchanged
     #[arg(short, long, value_name = "NEW")]
     pub output: Option<PathBuf>,
     /// Form of the summary
@@ -646,13 +646,13 @@ pub struct ImportArgs {
     /// It is replaced once the new one is complete.
     #[arg(long)]
     pub overwrite: bool,
-    /// Keep what comes before the first damage of a file, and say so
+    /// Import everything before the first damage of a file
     #[arg(long)]
     pub partial: bool,
     /// Keep events that contradict the others
     ///
-    /// In Chrome traces and exports of Nsight Systems: events far from all others in time, kernels longer than several next
-    /// ones of their stream, and duplicates in a file that has every event twice. Otherwise they are set aside and counted.
+    /// In Chrome traces and exports of Nsight Systems: events far from all others in time, kernels that overlap several later
+    /// ones of their stream, and duplicates in a file that has every event twice. By default they are excluded and counted.
     #[arg(long, hide_short_help = true)]
     pub keep_doubtful: bool,
     /// Add counters or samples to this run; the result goes to -o
@@ -673,9 +673,9 @@ pub struct ImportArgs {
     /// ran kernels; of a trace, those with rows.
     #[arg(long, conflicts_with = "into", hide_short_help = true)]
     pub by_process: bool,
-    /// Read this process of a trace as a device
+    /// Treat this process of a trace as a device
     ///
-    /// Its number or its name, where the trace does not say that it is one. May be given several times.
+    /// By number or name, if the trace does not mark it as a device. May be given several times.
     #[arg(
         long = "device",
         value_name = "PROCESS",

@@ -11,7 +11,7 @@ pub enum Error {
     #[error(transparent)]
     Format(#[from] trueno_format::Error),
     /// This process is a fork of the recording one.
-    #[error("{}: is recorded by process {recording}, from which this one was forked: its events are refused here (hint: make a recorder of its own after the fork)", .path.display())]
+    #[error("{}: belongs to the parent process {recording}: a forked child cannot record into it (hint: create a new recorder after the fork)", .path.display())]
     Forked {
         /// The run directory.
         path: PathBuf,

@@ -36,7 +36,7 @@ pub struct Cli {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Hand tasks to executors; a cluster has one scheduler
+    /// Assign tasks to executors; a cluster has one scheduler
     Scheduler(SchedulerArgs),
     /// Run tasks, each a process of `trueno-analyze rank-task`.
     Executor(ExecutorArgs),
@@ -104,7 +104,7 @@ pub struct RunArgs {
     /// Ranks to make parts of, such as 0-15,17 [default: all folders rank=N of the job].
     #[arg(long, value_name = "RANKS")]
     pub ranks: Option<RankList>,
-    /// Ranks of one task [default: 4, of more than 1,024 ranks a 256th of them].
+    /// Ranks per task [default: 4; above 1,024 ranks, one 256th].
     #[arg(long, value_name = "N")]
     pub ranks_per_task: Option<NonZeroUsize>,
     /// Fail if parts are still missing after this time, such as 90s, 10m or 2h

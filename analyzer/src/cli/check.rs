@@ -17,12 +17,12 @@ pub struct CheckArgs {
     /// The assertions, in TOML [default: those of the project file]
     #[arg(long = "assert", value_name = "FILE")]
     pub assertions: Option<PathBuf>,
-    /// A run that was good, or its golden file, for assertions that compare
+    /// A known-good run or its golden file, for assertions that compare
     #[arg(long, value_name = "RUN|FILE")]
     pub golden: Option<PathBuf>,
-    /// A third run or golden file, to tell which side of a divergence moved
+    /// A third run or golden file that shows which side of a divergence moved
     ///
-    /// Such as one of scalar code in f64.
+    /// For example, a run of scalar code in f64.
     #[arg(
         long,
         value_name = "RUN|FILE",
@@ -45,7 +45,7 @@ pub struct CheckArgs {
     /// Print violations as annotations of a CI build, on standard error
     #[arg(long, value_name = "FORM", value_enum)]
     pub annotations: Option<AnnotationForm>,
-    /// Sort names without a category by the rules in FILE
+    /// Assign categories to names without one, by the rules in FILE
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
     /// Columns of the page, 80 to 200 [default: the terminal's, else 80]

@@ -15,7 +15,7 @@ pub struct CompareArgs {
     /// The run to compare with
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
-    /// The run to judge; several are samples of one side
+    /// The run to judge; repeat for several runs of this side
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// One more run of BASE; repeatable
@@ -38,7 +38,7 @@ pub struct CompareArgs {
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = SAMPLING, hide_short_help = true)]
     pub seed: u64,
-    /// Exit with 1 if something got slower, or if anything changed
+    /// Exit with 1 if a name got slower, or changed in any way
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fail_on: Option<CompareFail>,
     /// Let --fail-on judge fewer than three runs per side
@@ -69,7 +69,7 @@ pub struct CompareArgs {
     /// Compare device time by operator
     #[arg(long, value_enum, default_value_t = CompareOperators::Auto, value_name = "WHEN", hide_short_help = true)]
     pub operators: CompareOperators,
-    /// Sort names without a category by the rules in FILE
+    /// Assign categories to names without one, by the rules in FILE
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
     /// Columns of the page, 80 to 200 [default: the terminal's, else 100]

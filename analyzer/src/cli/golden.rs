@@ -15,7 +15,7 @@ pub enum GoldenCommand {
     /// List the golden files of a folder
     #[command(after_help = examples::GOLDEN_LIST)]
     List(GoldenListArgs),
-    /// Show what a golden file holds
+    /// Show the contents of a golden file
     #[command(after_help = examples::GOLDEN_SHOW)]
     Show(GoldenShowArgs),
 }
@@ -31,7 +31,7 @@ pub struct GoldenSaveArgs {
     /// Replace a file that is already there
     #[arg(long)]
     pub overwrite: bool,
-    /// Sort names without a category by the rules in FILE
+    /// Assign categories to names without one, by the rules in FILE
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
 }

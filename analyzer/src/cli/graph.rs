@@ -48,7 +48,7 @@ pub struct TreeArgs {
     pub min_share: f64,
     /// Show only this lane (thread 1, gpu0) or names that contain TEXT
     ///
-    /// With what is around and below them.
+    /// With their ancestors and descendants.
     #[arg(long = "name", alias = "only", value_name = "TEXT")]
     pub only: Option<String>,
     /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
@@ -78,7 +78,7 @@ pub struct DotArgs {
     pub each: bool,
     /// Show only this lane (thread 1, gpu0) or names that contain TEXT
     ///
-    /// With what is around and below them.
+    /// With their ancestors and descendants.
     #[arg(long = "name", alias = "only", value_name = "TEXT")]
     pub only: Option<String>,
     /// Write the result to FILE instead of standard output

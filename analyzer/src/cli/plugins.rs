@@ -10,7 +10,7 @@ use super::{PluginArgs, TextOutput, examples};
 /// Commands for plugins.
 #[derive(Debug, Subcommand)]
 pub enum PluginsCommand {
-    /// List plugins: where each comes from, and which are refused and why
+    /// List plugins with their files, and rejected plugins with the reason
     ///
     /// With -v also their queries, options and tables.
     #[command(after_help = examples::PLUGINS_LIST)]
@@ -18,9 +18,9 @@ pub enum PluginsCommand {
     /// Create a plugin: a folder that builds, passes its test and loads
     #[command(after_help = examples::PLUGINS_NEW)]
     New(NewArgs),
-    /// Check that a plugin follows the rules, on a run and on odd inputs
+    /// Check that a plugin follows the rules, with a run and with unusual inputs
     ///
-    /// Exit code 1 if it does not; says what to fix.
+    /// Exits with 1 and lists what to fix if it does not.
     #[command(after_help = examples::PLUGINS_CHECK)]
     Check(PluginCheckArgs),
 }

@@ -33,7 +33,7 @@ pub struct WatchArgs {
     /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), hide_short_help = true)]
     pub width: Option<u16>,
-    /// Sort names without a category by the rules in FILE
+    /// Assign categories to names without one, by the rules in FILE
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
     /// Plugins to load, for the report's head at the end.

@@ -71,7 +71,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
         Ok((text, true)) => Some(text),
         Ok((text, false)) => {
             stderr.warn(&format!(
-                "{hash}: the source is no longer what was recorded: its hash is another"
+                "{hash}: the source has changed since it was recorded (its hash differs)"
             ));
             Some(text)
         }

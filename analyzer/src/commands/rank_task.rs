@@ -142,7 +142,7 @@ fn report_args(task: &Task) -> anyhow::Result<ReportArgs> {
     };
     if let Some(flag) = task.report.iter().find(is_output) {
         anyhow::bail!(
-            "report: {flag} says where a report goes, and a task makes none (hint: give it to `report --parts`)"
+            "report: {flag} sets an output of the report, but a task writes no report (hint: give it to `report --parts`)"
         );
     }
     let mut line: Vec<OsString> = ["trueno-analyze", "report", "--parts"]

@@ -103,7 +103,7 @@ pub const MEMORY: [&str; 4] = ["l1", "l2", "l3", "dram"];
 
 impl Plugin for Roofline {
     const ID: &'static str = "roofline";
-    const SUMMARY: &'static str = "How far work is from what the machine can do.";
+    const SUMMARY: &'static str = "How far work is from the machine's ceilings.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 

@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
                 Some(path) if !path.contains('\n') => format!("cut {path}"),
                 _ => {
                     return Err(failed(
-                        "the path of the cut is no text of one line".to_owned(),
+                        "the path of the cut must be one line of text".to_owned(),
                     ));
                 }
             }

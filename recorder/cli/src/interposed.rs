@@ -109,7 +109,7 @@ fn tell(counts: &Counts, options: &Options, window: &Window, output: &Output) {
     ));
     if counts.images == 0 && window.delay.is_some() {
         say(
-            "warning: nothing was recorded: from then on the program called none of it, or the library was not loaded",
+            "warning: nothing was recorded: after the delay the program made no recorded call, or the library was not loaded",
         );
         return;
     }

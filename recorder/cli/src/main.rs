@@ -61,16 +61,16 @@ enum Command {
     /// Run a program and record what it does, without changing it
     #[command(after_help = examples::RUN)]
     Run(run::Args),
-    /// Record two programs in turns, and tell which is slower and by how much
+    /// Record two programs alternately and compare their speed
     #[command(after_help = examples::COMPARE)]
     Compare(compare::Args),
     /// Pause, resume or cut the recording of a program that records itself
     #[command(after_help = examples::CONTROL)]
     Control(control::Args),
-    /// Rescue the recording of a `run` that was killed
+    /// Recover the recording of a `run` that was killed
     #[command(after_help = examples::COLLECT)]
     Collect(collect::Args),
-    /// Show what can be recorded on this machine, and why not
+    /// Show what this machine can record, and why not the rest
     #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Args),
     /// Measure this machine's limits (bandwidth, arithmetic) for rooflines

@@ -111,7 +111,7 @@ pub struct Args {
     /// Use whole for long recordings: nodes fill the device's buffers.
     #[arg(long, value_enum, default_value_t = Graphs::Nodes, help_heading = CUDA, hide_short_help = true)]
     graphs: Graphs,
-    /// Milliseconds between deliveries: what a killed program may lose
+    /// Milliseconds between buffer flushes; a killed program may lose this much
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000), help_heading = CUDA, hide_short_help = true)]
     flush_ms: u32,
     /// Use this libcupti
@@ -122,7 +122,7 @@ pub struct Args {
     inject: Option<PathBuf>,
     /// With --sample: KiB of each stack to copy
     ///
-    /// Callers further up are not seen. More slows the program down more.
+    /// Callers beyond this depth are lost. Larger values slow the program down more.
     #[arg(
         long,
         value_name = "KIB",
@@ -133,7 +133,7 @@ pub struct Args {
         hide_short_help = true
     )]
     stack_kib: u32,
-    /// Record a process that runs already, from now on
+    /// Attach to a running process
     ///
     /// With --sample or --calls: all its threads and children, and what they begin. Ctrl-C ends the recording, and the
     /// process goes on.
@@ -168,10 +168,10 @@ pub struct Args {
         help_heading = PART
     )]
     signal: Option<ControlSignal>,
-    /// Keep the last TIME of the recording, and let older rows go
+    /// Keep only the last TIME of the recording
     ///
     /// With --sample or --calls. For programs that run for long: memory and disk stay bounded. With --signal, each signal
-    /// writes what is kept as a run of its own, PROGRAM.cut-1.run and so on, and the recording goes on.
+    /// also writes it as a separate run (PROGRAM.cut-1.run, …), and the recording continues.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = PART)]
     keep_last: Option<Duration>,
     /// Only the program itself, without its child processes
@@ -267,7 +267,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         .find_map(|name| Some((name, env::var_os(name)?)))
     {
         return Err(Failure::NotStarted(format!(
-            "{name} is {} already: another tool records; nothing was started (hint: unset it)",
+            "{name} is already set to {}, so another tool may be recording; the program was not started (hint: unset it)",
             value.display()
         )));
     }

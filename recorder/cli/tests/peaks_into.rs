@@ -221,7 +221,7 @@ fn a_run_that_cannot_have_them_is_refused_and_stays_as_it_is() {
     let cases: Vec<(Change, &str)> = vec![
         (
             Box::new(edit(|run| run.host.cpu_model = Some("Another".into()))),
-            "was not recorded on this machine as it is now: processor: \"Another\" in the run, ",
+            "was recorded on another machine or configuration: processor: \"Another\" in the run, ",
         ),
         (
             Box::new(edit(|run| run.host.logical_cpus = Some(4096))),
@@ -385,7 +385,7 @@ fn one_at_a_time_and_what_a_stopped_one_left_is_removed() {
     fs::create_dir(&hidden).unwrap();
     fs::write(hidden.join("notes"), "mine").unwrap();
     let refused = Attachment::begin(&path, false).err().unwrap().to_string();
-    assert!(refused.contains("is in the way and not ours"), "{refused}");
+    assert!(refused.contains("was not created by this program"), "{refused}");
     assert_eq!(fs::read_to_string(hidden.join("notes")).unwrap(), "mine");
     // Killed in the middle: what it says is of this run.
     fs::copy(path.join("run.json"), hidden.join("run.json")).unwrap();

@@ -203,7 +203,7 @@ impl Registry {
         }
         if self.places.is_empty() {
             text.push_str(
-                "\n  searched: nowhere (--no-default-plugins leaves only the places you name)",
+                "\n  searched no folders (--no-default-plugins disables all except those you name)",
             );
         }
         for place in &self.places {

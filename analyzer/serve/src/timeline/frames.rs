@@ -41,7 +41,7 @@ pub struct Span {
 pub enum FrameError {
     #[error("it ended before all was read")]
     Cut,
-    #[error("what was read is in disorder: {0}")]
+    #[error("the rows were received out of order: {0}")]
     Broken(&'static str),
     #[error("it cannot be read: {0}")]
     Io(#[from] io::Error),

@@ -196,7 +196,7 @@ fn keep(file: &Path, history: &[String], stderr: &Stderr) {
     let kept = folder.and_then(|()| fs::write(file, last.join("\n") + "\n"));
     if let Err(why) = kept {
         stderr.warn(&format!(
-            "{}: what was typed is not kept: {why}",
+            "{}: the history is not saved: {why}",
             file.display()
         ));
     }

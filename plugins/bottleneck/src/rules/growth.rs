@@ -162,7 +162,7 @@ fn pace(
     let left = (memory_bytes as f64 - last_bytes as f64).max(0.0);
     let full_s = left * wall_ns as f64 / 1e9 / all;
     let until = format!(
-        "{so_far}; at that rate {} of memory are full after {}",
+        "{so_far}; at that rate {} of memory would be full after {}",
         bytes(memory_bytes as f64),
         long(full_s)
     );

@@ -83,7 +83,7 @@ impl Rule for Serialisation {
                 count(n),
                 match memory_ns {
                     0 => String::new(),
-                    ns => format!("{} in calls that allocate or free memory, which count as overlapping with nothing; ", time(ns)),
+                    ns => format!("{} in calls that allocate or free memory, which are assumed not to overlap; ", time(ns)),
                 },
                 other_causes(facts, *device, Cause::Host)
             ),

@@ -50,7 +50,7 @@ fn growth_matters_by_how_soon_memory_is_full() {
     )[0];
     assert!(
         considered.ends_with(
-            "it is 10.0 MB in 10.0 s; at that rate 17.2 GB of memory are full after 4.8 h"
+            "it is 10.0 MB in 10.0 s; at that rate 17.2 GB of memory would be full after 4.8 h"
         ),
         "{considered}"
     );

@@ -33,7 +33,7 @@ pub enum AttachError {
     #[error("{}: was imported from another tool's file, which does not say on which machine it was recorded", .0.display())]
     Imported(PathBuf),
     /// Ceilings of another machine say nothing about it.
-    #[error("{}: was not recorded on this machine as it is now: {differs} (hint: measure where it was recorded, and under the same limits)", .run.display())]
+    #[error("{}: was recorded on another machine or configuration: {differs} (hint: measure on that machine, with the same settings)", .run.display())]
     Elsewhere {
         /// The run.
         run: PathBuf,
@@ -67,7 +67,7 @@ pub enum AttachError {
     #[error("{}: another process is adding ceilings to it (hint: wait until it has finished)", .0.display())]
     Busy(PathBuf),
     /// Another file has this name.
-    #[error("{}: is in the way and not ours (hint: move it)", .0.display())]
+    #[error("{}: exists and was not created by this program (hint: move it away)", .0.display())]
     InTheWay(PathBuf),
     /// It changed while the ceilings were measured.
     #[error("{}: has changed meanwhile (hint: try again)", .0.display())]

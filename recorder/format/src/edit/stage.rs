@@ -25,10 +25,10 @@ pub struct Stage {
 #[non_exhaustive]
 pub enum StageError {
     /// Another process is putting a run together there.
-    #[error("{}: another process is at it", .0.display())]
+    #[error("{}: another process is changing it (hint: try again when it has finished)", .0.display())]
     Busy(PathBuf),
     /// Another file has the name.
-    #[error("{}: is in the way and not ours (hint: move it)", .0.display())]
+    #[error("{}: exists and was not created by this program (hint: move it away)", .0.display())]
     InTheWay(PathBuf),
     /// The operating system returned an error.
     #[error(transparent)]

@@ -167,22 +167,22 @@ declare::tables! {
         absmax: Option<f64>, Measured, "largest finite magnitude";
         mean: Option<f64>, Measured, "mean of the finite elements";
         l2: Option<f64>, Measured, "Euclidean norm of the finite elements";
-        sample_0: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_1: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_2: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_3: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_4: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_5: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_6: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_7: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_8: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_9: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_10: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_11: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_12: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_13: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_14: Option<f64>, Measured, "element at a place that the number of elements decides";
-        sample_15: Option<f64>, Measured, "element at a place that the number of elements decides";
+        sample_0: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_1: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_2: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_3: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_4: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_5: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_6: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_7: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_8: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_9: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_10: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_11: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_12: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_13: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_14: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
+        sample_15: Option<f64>, Measured, "one of 16 sample elements, at positions that depend only on the number of elements";
     }
     Allocations "allocations" of AllocationRow, "allocations and releases of memory",
     (lane: Some(StreamElseThread), labels: &["tag"]) {

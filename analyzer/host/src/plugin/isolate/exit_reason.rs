@@ -99,7 +99,7 @@ impl ExitReason {
                 last()
             ),
             ExitReason::TooMuch => format!(
-                "what it gave is larger than {}, a quarter of its memory limit (hint: --plugin-memory SIZE)",
+                "its output is larger than {}, a quarter of its memory limit (hint: --plugin-memory SIZE)",
                 units::scaled(limits.results_bytes() as f64, "B")
             ),
             ExitReason::Garbled => format!(

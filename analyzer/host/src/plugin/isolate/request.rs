@@ -100,7 +100,7 @@ impl Request {
         let (at, length) = (number(0), number(8));
         let whole = file.metadata().map_err(|error| error.to_string())?.len();
         if at.checked_add(length).is_none_or(|end| end > whole) {
-            return Err("the job does not lie in its file".into());
+            return Err("the job is not at the expected position of its file".into());
         }
         let mut json = vec![0; length as usize];
         file.read_exact_at(&mut json, at)

@@ -74,10 +74,10 @@ fn ask(name: &std::ffi::OsStr) -> Result<Interpreter, String> {
     if !asked.status.success() {
         let said = String::from_utf8_lossy(&asked.stderr);
         let last = said.trim().lines().last().unwrap_or("nothing");
-        return Err(format!("does not tell where its modules are: {last}"));
+        return Err(format!("did not report its module folders: {last}"));
     }
     let found: Interpreter = serde_json::from_slice(&asked.stdout)
-        .map_err(|error| format!("does not tell where its modules are: {error}"))?;
+        .map_err(|error| format!("did not report its module folders: {error}"))?;
     if found.version < MIN_VERSION {
         let (major, minor) = found.version;
         return Err(format!("is of version {major}.{minor}"));
