@@ -1,7 +1,7 @@
 use trueno_recorder::{BrickId, Error, Recorder};
 
 fn main() -> Result<(), Error> {
-    // A run that is there is replaced. Without `overwrite` the second start is refused.
+    // Replaces an existing run; without `overwrite`, `create` fails if there is one.
     let rec = Recorder::builder("my.run").overwrite(true).create()?;
     let gemv = rec.name("gemv_f32");                  // a name interned once costs nothing later
     let (weights, input) = (vec![0.5f32; 1024 * 1024], vec![1.0f32; 1024]);
@@ -16,7 +16,7 @@ fn main() -> Result<(), Error> {
             kernel.flops(2 * 1024 * 1024).bytes(4 * 1024 * 1024);
             weights.chunks(1024).map(|row| dot(row, &input)).collect()
         };
-        // Behind the guards, so that its time is not the kernel's.
+        // After the guards have ended, so its time does not count as the kernel's.
         rec.checksum("qkv.out", Some(token), &output, &[1, 1024]);
     }
     rec.finish()?;                                    // also on drop
