@@ -204,7 +204,7 @@ fn unrecorded_host_time_stays_in_every_prediction() {
     says(
         &headline,
         "not recorded",
-        "copying asynchronously saves at most",
+        "deciding on the device, or testing only every few iterations, saves at most",
     );
     // 28 of 250 µs.
     let share = headline["gain_share"].as_f64().unwrap();
