@@ -5,6 +5,7 @@ mod captures;
 mod checksums;
 mod device;
 mod idle;
+mod launch_runs;
 mod loader_names;
 mod path;
 mod ranks;
@@ -18,6 +19,7 @@ pub use captures::Captures;
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
+pub use launch_runs::LaunchRuns;
 pub use path::{Opportunity, Path, Piece, Without};
 pub use ranks::{Arrival, JobCause, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
@@ -46,6 +48,7 @@ pub struct Facts {
     pub scale: Scale,
     pub bricks: Bricks,
     pub captures: Captures,
+    pub launch_runs: LaunchRuns,
     pub tasks: Tasks,
     pub roof: Roof,
     pub steps: Steps,
@@ -81,6 +84,7 @@ impl Facts {
             idle,
             scale,
             captures: Captures::load(run, &window)?,
+            launch_runs: LaunchRuns::load(run, &window, &device, &bricks)?,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,
             steps: Steps::load(run, &window)?,
