@@ -165,7 +165,8 @@ pub const INPUTS: [Input; 46] = [
     ),
     may(
         "call_names",
-        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns, MIN(start_ns) AS first_ns FROM calls \
+        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns, MIN(start_ns) AS first_ns, \
+         MIN(start_ns + dur_ns) AS first_end_ns FROM calls \
          GROUP BY name ORDER BY name",
     ),
     may(

@@ -10,6 +10,7 @@ mod loader_names;
 mod path;
 mod ranks;
 mod roof;
+mod slow_start;
 mod steps;
 mod tasks;
 mod window;
@@ -23,6 +24,7 @@ pub use launch_runs::LaunchRuns;
 pub use path::{Opportunity, Path, Piece, Without};
 pub use ranks::{Arrival, JobCause, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
+pub use slow_start::SlowStart;
 pub use steps::Steps;
 pub use tasks::{Task, Tasks};
 use trueno_analysis::producer::Producer;
@@ -49,6 +51,7 @@ pub struct Facts {
     pub bricks: Bricks,
     pub captures: Captures,
     pub launch_runs: LaunchRuns,
+    pub slow_starts: Vec<SlowStart>,
     pub tasks: Tasks,
     pub roof: Roof,
     pub steps: Steps,
@@ -84,6 +87,7 @@ impl Facts {
             idle,
             scale,
             captures: Captures::load(run, &window)?,
+            slow_starts: slow_start::slow_starts(&device, &bricks, &window),
             launch_runs: LaunchRuns::load(run, &window, &device, &bricks)?,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,

@@ -82,8 +82,11 @@ fn loading(
     (gaps, in_calls_ns): (&[&Gap], i64),
     verdicts: &mut Verdicts,
 ) {
-    // A set-up that counts launches has counted these.
-    let is_counted = |one: &Bottleneck| one.code == "set_up" && one.sentence.contains("Launch");
+    // A set-up that counts launches, or the code that they load, has counted these.
+    let is_counted = |one: &Bottleneck| {
+        let is_theirs = one.sentence.contains("Launch") || set_up::is_code_row(&one.scope);
+        one.code == "set_up" && is_theirs
+    };
     if verdicts.findings.iter().any(is_counted) {
         return;
     }

@@ -25,12 +25,13 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, count, percent, time};
 
-/// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
+/// Copies of `device` that are no mere read-backs, and in which no device starts; `None`: copies whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
     let moves = |work: &&Work| {
         !work.is_kernel()
             && !work.copy.is_some_and(|copy| copy.is_migration)
             && !work.is_read_back(options.transfer.read_back_bytes)
+            && !facts.slow_starts.iter().any(|start| start.id == work.id)
             && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
     };
     facts.device.of(device).filter(moves).collect()
@@ -179,10 +180,14 @@ impl Rule for Transfer {
             ),
             assumption,
             considered: format!(
-                "{} of copies are hidden behind kernels; {} of kernels have no copy beside them; {} of exposed copies lie between kernels",
+                "{} of copies are hidden behind kernels; {} of kernels have no copy beside them; {} of exposed copies lie between kernels{}",
                 time(beside_ns),
                 time(free_ns),
-                time(between_ns)
+                time(between_ns),
+                match facts.slow_starts.iter().map(|start| start.ns).saturating_sum() {
+                    0 => String::new(),
+                    ns => format!("; the first copy of the process is left out: {} of it is set-up", time(ns)),
+                }
             ),
             suggestion: if facts.producer == trueno_analysis::producer::Producer::PyTorch {
                 format!(
