@@ -957,7 +957,10 @@ fn elementwise_kernels_in_a_row_could_be_one() {
     let words = "300 elementwise kernels follow one another on gpu0 with equal grids";
     let sentence = found(&dir, &trace, words);
     // Two of three kernels, which are three quarters of the time.
-    assert!(sentence.contains("fusing them saves up to"), "{sentence}");
+    assert!(
+        sentence.contains("fusing elementwise kernels saves up to"),
+        "{sentence}"
+    );
     assert!(
         sentence.contains("(50 %)") || sentence.contains("(49 %)"),
         "{sentence}"
