@@ -64,12 +64,13 @@ pub fn gain(ns: i64, share: f64) -> String {
     format!("saves up to {} ({})", time(ns), percent(share))
 }
 
-/// A name that leaves room for the sentence around it: long ones (C++ kernels) lose their arguments, then their namespaces, then
-/// their middle, for what tells two of them apart stands at the end as often as at the start.
+/// A name that leaves room for the sentence around it: long ones (C++ kernels) lose unnamed namespaces and their arguments, then
+/// their namespaces, then their middle, for what tells two of them apart stands at the end as often as at the start.
 pub fn short(name: &str) -> String {
     const MAX_LETTERS: usize = 28;
     let name = name.trim();
     let name = built_in(name).unwrap_or_else(|| without_folders(name));
+    let name = &name.replace("(anonymous namespace)::", "");
     let plain = name.strip_prefix("void ").unwrap_or(name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") || plain.ends_with(')');
     let head = if is_cpp {
@@ -151,6 +152,10 @@ mod tests {
         assert_eq!(
             short("void at::native::gemm<float>(int)"),
             "at::native::gemm"
+        );
+        assert_eq!(
+            short("void at::native::(anonymous namespace)::cat<float>(int)"),
+            "at::native::cat"
         );
         assert_eq!(short(&"ä".repeat(50)).chars().count(), 28);
         assert_eq!(

@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 45] = [
+pub const INPUTS: [Input; 46] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -165,13 +165,19 @@ pub const INPUTS: [Input; 45] = [
     ),
     may(
         "call_names",
-        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns, MIN(start_ns) AS first_ns FROM calls \
+        "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MAX(dur_ns) AS longest_ns, MIN(start_ns) AS first_ns, \
+         MIN(start_ns + dur_ns) AS first_end_ns FROM calls \
          GROUP BY name ORDER BY name",
     ),
     may(
         "captures",
         "SELECT name, thread, start_ns, dur_ns FROM calls WHERE name LIKE '%StreamBeginCapture%' \
          OR name LIKE '%StreamEndCapture%' OR name LIKE '%GraphLaunch%' ORDER BY start_ns",
+    ),
+    // Calls that may take or return memory of devices, which no graph can hold.
+    may(
+        "memory_calls",
+        "SELECT name, thread, start_ns, dur_ns FROM calls WHERE name LIKE '%lloc%' OR name LIKE '%Free%' ORDER BY start_ns",
     ),
     // What was over, for good, before the first iteration began.
     may(

@@ -63,6 +63,17 @@ const MIN_CALLS: u64 = 5;
 /// A first call that sets something up takes at least this many times as long as the usual one.
 const UNLIKE: i64 = 10;
 
+/// Calls that processes make once, as they begin to use a device. The runtime of CUDA asks for the loading mode then.
+const STARTS: [&str; 7] = [
+    "cuInit",
+    "hipInit",
+    "cuModuleGetLoadingMode",
+    "cuDevicePrimaryCtxRetain",
+    "hipDevicePrimaryCtxRetain",
+    "cuCtxCreate",
+    "hipCtxCreate",
+];
+
 #[derive(Clone, Debug, Default)]
 pub struct Bricks {
     pub names: Vec<Name>,
@@ -80,6 +91,10 @@ pub struct Bricks {
     pub categories: BTreeMap<String, String>,
     /// Names of the host whose first call took most of the time of all of them: name and time of that call.
     pub first_calls: Vec<(String, i64)>,
+    /// When the first call began that processes make once, as they begin to use a device.
+    pub device_started_ns: Option<i64>,
+    /// Calls of a device's API whose first one took most of the time of all of them, and far longer than the others.
+    pub unlike_calls: BTreeSet<String>,
     /// First starts and stops of a profiler, with all that is within them.
     pub profiler: IntervalSet<i64>,
     /// API calls: name, count, total time, longest call.
@@ -168,10 +183,17 @@ impl Bricks {
             table.i64("dur_ns")?,
             table.i64("longest_ns")?,
         );
-        let first = table.i64("first_ns")?;
+        let (first, first_end) = (table.i64("first_ns")?, table.i64("first_end_ns")?);
+        let mut firsts: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
         let launches = |row: &usize| name.get(*row).and_then(vendors::call) == Some(Call::Launch);
         let launches = (0..table.rows()).filter(launches);
         out.first_launch_ns = launches.filter_map(|row| first.get(row)).min();
+        let starts = |row: &usize| {
+            let name = name.get(*row).unwrap_or_default();
+            STARTS.iter().any(|start| name.starts_with(start))
+        };
+        let starts = (0..table.rows()).filter(starts);
+        out.device_started_ns = starts.filter_map(|row| first.get(row)).min();
         let mut calls: BTreeMap<&str, (u64, i64, i64)> = BTreeMap::new();
         for row in 0..table.rows() {
             if let (Some(name), Some(dur), Some(longest)) =
@@ -181,6 +203,17 @@ impl Bricks {
                 sum.0 = sum.0.saturating_add(count(&table, "calls", row)?);
                 sum.1 = sum.1.saturating_add(dur);
                 sum.2 = sum.2.max(longest);
+                if let Some(times) = first.get(row).zip(first_end.get(row)) {
+                    let earliest = firsts.entry(groups.group(name)).or_insert(times);
+                    *earliest = times.min(*earliest);
+                }
+            }
+        }
+        for (name, (from_ns, until_ns)) in firsts {
+            let (count, all_ns, _) = calls[name];
+            let first_ns = until_ns.saturating_sub(from_ns);
+            if vendors::call(name).is_some() && is_first_unlike(count, all_ns, first_ns) {
+                out.unlike_calls.insert(name.to_owned());
             }
         }
         let calls = calls.into_iter();
@@ -381,6 +414,15 @@ impl Bricks {
             .filter(|row| row.name == name && row.lane_kind == "host");
         rows.max_by_key(|row| (row.inclusive_ns, row.calls))
     }
+}
+
+/// Whether the first of `count` calls took most of the time of all, and far longer than the mean of the others.
+fn is_first_unlike(count: u64, all_ns: i64, first_ns: i64) -> bool {
+    let others = i64::try_from(count.saturating_sub(1)).unwrap_or(i64::MAX);
+    let others_ns = all_ns.saturating_sub(first_ns).saturating_mul(UNLIKE);
+    count >= MIN_CALLS
+        && first_ns.saturating_mul(2) >= all_ns
+        && others_ns <= first_ns.saturating_mul(others)
 }
 
 /// Reads a count that engines return as `u64` or `i64`.

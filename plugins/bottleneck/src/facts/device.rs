@@ -45,6 +45,11 @@ impl Work {
         self.copy.is_none()
     }
 
+    /// Returns whether this is a copy that the host waits for.
+    pub fn blocks(&self) -> bool {
+        self.copy.is_some_and(|copy| copy.blocks)
+    }
+
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }

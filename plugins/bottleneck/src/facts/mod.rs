@@ -5,10 +5,12 @@ mod captures;
 mod checksums;
 mod device;
 mod idle;
+mod launch_runs;
 mod loader_names;
 mod path;
 mod ranks;
 mod roof;
+mod slow_start;
 mod steps;
 mod tasks;
 mod window;
@@ -18,9 +20,11 @@ pub use captures::Captures;
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
+pub use launch_runs::LaunchRuns;
 pub use path::{Opportunity, Path, Piece, Without};
 pub use ranks::{Arrival, JobCause, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
+pub use slow_start::SlowStart;
 pub use steps::Steps;
 pub use tasks::{Task, Tasks};
 use trueno_analysis::producer::Producer;
@@ -46,6 +50,8 @@ pub struct Facts {
     pub scale: Scale,
     pub bricks: Bricks,
     pub captures: Captures,
+    pub launch_runs: LaunchRuns,
+    pub slow_starts: Vec<SlowStart>,
     pub tasks: Tasks,
     pub roof: Roof,
     pub steps: Steps,
@@ -81,6 +87,8 @@ impl Facts {
             idle,
             scale,
             captures: Captures::load(run, &window)?,
+            slow_starts: slow_start::slow_starts(&device, &bricks, &window),
+            launch_runs: LaunchRuns::load(run, &window, &device, &bricks)?,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,
             steps: Steps::load(run, &window)?,

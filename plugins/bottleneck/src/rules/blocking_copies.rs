@@ -2,7 +2,8 @@
 //!
 //! Evidence: at least `least_gaps` gaps of cause `sync` (see [`idle`](crate::facts::Idle)) whose wait was a copy: one that is
 //! synchronous or of pageable memory and whose call lasted to its end, or one that the host waited for at once, as
-//! `item()` does. Gain: those gaps, no more than the path spends on the host. One copy, however long, is no pattern.
+//! `item()` does. Gain: those gaps, no more than the path spends on the host. One copy, however long, is no pattern. Where most of the
+//! copies bring at most `read_back_bytes` back, the host needs the value to go on: the advice is then to read fewer, not to copy beside.
 
 use std::collections::BTreeSet;
 
@@ -62,6 +63,13 @@ fn behind_copies(
     let name = Idle::device_name(device);
     let is_back = |work: &&&Work| facts.device.name(work) == "d2h";
     let back = copied.iter().filter(is_back).count() as u64;
+    // A value of a few bytes that the host waits for before it launches on steers what it launches.
+    let is_tiny = |copy: &&&Work| {
+        let size = copy.copy.and_then(|copy| copy.bytes);
+        is_back(copy) && size.is_some_and(|size| size <= options.transfer.read_back_bytes)
+    };
+    let tiny = copied.iter().filter(is_tiny).count() as u64;
+    let is_steering = tiny.saturating_mul(2) > n;
     let mut longest: Vec<&&Gap> = gaps.iter().collect();
     longest.sort_by_key(|gap| (std::cmp::Reverse(gap.dur_ns()), gap.start_ns));
     let ids = longest.iter().filter_map(|gap| gap.copy).take(SHOWN);
@@ -79,7 +87,12 @@ fn behind_copies(
             bytes(moved as f64),
             percent(facts.share(ns))
         ),
-        fix: "copying asynchronously".into(),
+        fix: if is_steering {
+            "deciding on the device, or testing only every few iterations,"
+        } else {
+            "copying asynchronously"
+        }
+        .into(),
         evidence: format!(
             "SELECT id, direction, bytes, src_kind, dst_kind, is_async, start_ns, dur_ns, correlation FROM transfers \
              WHERE id IN ({}) ORDER BY start_ns",
@@ -92,7 +105,12 @@ fn behind_copies(
             count(pageable),
             other_causes(facts, device, Cause::Sync)
         ),
-        suggestion: if 2 * back > n { "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into() } else { facts.producer.advice(
+        suggestion: if is_steering {
+            facts.producer.advice(
+                "keep values on the device (`item()`, `cpu()`, `tolist()`, `nonzero()` all wait): decide with `torch.where` or masks, and test only every few iterations",
+                "evaluate the condition in a kernel, launch a few iterations ahead and test only then, or put the loop into a graph with a conditional node",
+            )
+        } else if 2 * back > n { "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into() } else { facts.producer.advice(
                 "`tensor.to(device, non_blocking=True)` from pinned memory (`DataLoader(pin_memory=True)`), ahead of the work that uses it",
                 "copy asynchronously from pinned memory, ahead of the work that uses it",
             ) },

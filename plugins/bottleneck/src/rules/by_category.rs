@@ -88,7 +88,7 @@ fn parts<'a>(facts: &'a Facts, options: &Options, whole: &Bottleneck) -> Parts<'
         "launch_bound" => of_gaps(&|device| gaps(facts, device, Cause::Launch).0),
         "device_waits" => of_gaps(&|device| gaps_of_waits(facts, device, false)),
         "blocking_copies" => of_gaps(&|device| gaps_of_waits(facts, device, true)),
-        "host_prepares" => of_gaps(&|device| gaps(facts, device, Cause::Host).0),
+        "host_prepares" => of_gaps(&|device| serial::unclaimed(facts, options, device)),
         "transfer_bound" => by_copies(facts, options, &whole.scope),
         "small_grids" => {
             device().map_or_else(Parts::new, |device| by_grids(facts, options, device))

@@ -111,7 +111,7 @@ impl Rule for Fragmentation {
                 bytes(free.get(row).unwrap_or(0) as f64 / of_all),
                 bytes(largest.get(row).unwrap_or(0) as f64)
             ),
-            fix: "pooling blocks by size".into(),
+            fix: "pool blocks by size".into(),
             evidence: "SELECT time_ns, bytes, tag, address FROM allocations WHERE address IS NOT NULL ORDER BY address, time_ns".into(),
             assumption: "none: no gain in time is claimed".into(),
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),

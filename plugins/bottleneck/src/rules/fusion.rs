@@ -116,7 +116,7 @@ fn of_device(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdi
             count(kernels as u64),
             percent(facts.share(times.total_ns()))
         ),
-        fix: "fusing them".into(),
+        fix: "fusing elementwise kernels".into(),
         evidence: format!(
             "SELECT name, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} AND {}{} GROUP BY name ORDER BY dur_ns DESC",
             facts.name_groups.condition_of_any(&names),

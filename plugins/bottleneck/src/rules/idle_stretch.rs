@@ -4,6 +4,10 @@
 //! window. One gap is no pattern, so no rule about patterns counts it, and no gain is promised of it. What the host does in at
 //! least half of it is named.
 //!
+//! Gaps that are alike, while the host works or after it waited, of which no other rule speaks, as they are fewer than `least_gaps` or the
+//! device does too little to hide the host's work behind: with enough evidence, at least `stretch_share` of the window on the path.
+//! Nothing is promised of them either.
+//!
 //! Several gaps spent in the call that launches a kernel for the first time are set-up: code is loaded there. Gain: what the gaps
 //! have of those calls, no more than the path spends on the host.
 
@@ -11,8 +15,9 @@ use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, names_in_gaps, times};
-use super::{Options, Rule, set_up};
+use super::gaps::{gaps, gaps_sql, host_path_ns, names_in_gaps, other_causes, times, total_ns};
+use super::serialised::is_serialised;
+use super::{Options, Rule, serial, set_up};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
@@ -51,6 +56,9 @@ impl Rule for IdleStretch {
             if is_set_up {
                 loading(facts, options, *device, (&firsts, in_calls_ns), verdicts);
             }
+            for cause in [Cause::Host, Cause::Sync] {
+                alike(facts, options, *device, cause, verdicts);
+            }
             for cause in [Cause::Host, Cause::Sync, Cause::Launch, Cause::Device] {
                 for gap in gaps(facts, *device, cause).1 {
                     let is_reported = is_set_up && gap.first_launch_ns > 0;
@@ -75,6 +83,94 @@ fn is_after_launch(facts: &Facts, gap: &Gap) -> bool {
     gap.cause == Cause::Device && launch.is_some_and(|(called_ns, _)| called_ns >= gap.start_ns)
 }
 
+fn alike(facts: &Facts, options: &Options, device: i64, cause: Cause, verdicts: &mut Verdicts) {
+    let (gaps, codes): (Vec<&Gap>, &[&str]) = match cause {
+        Cause::Host => (
+            serial::unclaimed(facts, options, device),
+            &["host_prepares"],
+        ),
+        _ => (
+            gaps(facts, device, cause).0,
+            &["device_waits", "blocking_copies"],
+        ),
+    };
+    let name = Idle::device_name(device);
+    let is_of_another = |one: &Bottleneck| codes.contains(&one.code) && one.scope == name;
+    let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
+    let share = facts.share(ns.min(host_path_ns(facts, device)));
+    if n < 2
+        || (cause != Cause::Host && n >= options.gaps.least_gaps)
+        || share < options.idle_stretch.stretch_share
+        || !facts.is_enough(Evidence::new(n, ns))
+        || is_serialised(facts, options, device)
+        || verdicts.findings.iter().any(is_of_another)
+    {
+        return;
+    }
+    let during = times(&gaps);
+    let named = names_in_gaps(facts, &during, ns);
+    let is_named = named.iter().map(|(_, of_gaps)| of_gaps).sum::<f64>() >= MOST;
+    let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
+    let (fix, suggestion) = if is_named {
+        (
+            "do this on the device, or in less time",
+            "the device does too little in between to hide this behind: do it on the device, once before the measured part, or on several threads",
+        )
+    } else {
+        (
+            "find out what the host does in them",
+            "look at one of the gaps: `trueno-analyze report RUN --from START --to END`",
+        )
+    };
+    Draft {
+        class: CLASS,
+        code: "idle_gaps",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: (
+            Confidence::Medium,
+            if is_named {
+                "the gaps are recorded, and what the host does in most of them"
+            } else {
+                "the gaps are recorded, their reason is not"
+            }
+            .into(),
+        ),
+        lead: format!(
+            "{name} has {} idle gaps of {} on average ({} of the wall){}",
+            count(n),
+            time(ns / n as i64),
+            percent(share),
+            shares_of(&named, is_named)
+        ),
+        fix: fix.into(),
+        evidence: gaps_sql(gaps),
+        assumption: "none: the gaps may be necessary, so no gain is claimed".into(),
+        considered: format!(
+            "the device works for {} in all; {}",
+            time(facts.idle.busy_ns(device)),
+            other_causes(facts, device, cause)
+        ),
+        suggestion: suggestion.into(),
+    }
+    .during(facts, &during)
+    .without_gain(facts, Evidence::new(n, ns), severity, verdicts);
+}
+
+/// For example ` (76 % of it in aten::addmm)`.
+fn shares_of(named: &[(&str, f64)], is_named: bool) -> String {
+    let does = named.iter().filter(|_| is_named);
+    let does =
+        does.map(|(name, of_gaps)| format!("{} of it in {}", percent(*of_gaps), short(name)));
+    let does: Vec<String> = does.collect();
+    if does.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", does.join(", "))
+    }
+}
+
 fn loading(
     facts: &Facts,
     options: &Options,
@@ -82,8 +178,11 @@ fn loading(
     (gaps, in_calls_ns): (&[&Gap], i64),
     verdicts: &mut Verdicts,
 ) {
-    // A set-up that counts launches has counted these.
-    let is_counted = |one: &Bottleneck| one.code == "set_up" && one.sentence.contains("Launch");
+    // A set-up that counts launches, or the code that they load, has counted these.
+    let is_counted = |one: &Bottleneck| {
+        let is_theirs = one.sentence.contains("Launch") || set_up::is_code_row(&one.scope);
+        one.code == "set_up" && is_theirs
+    };
     if verdicts.findings.iter().any(is_counted) {
         return;
     }
@@ -149,16 +248,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
             "look at that gap: `trueno-analyze report RUN --from START --to END`",
         )
     };
-    let does: Vec<String> = named
-        .iter()
-        .filter(|_| is_named)
-        .map(|(name, of_gap)| format!("{} of it in {}", percent(*of_gap), short(name)))
-        .collect();
-    let does = if does.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", does.join(", "))
-    };
+    let does = shares_of(&named, is_named);
     let share = facts.share(gap.dur_ns());
     // It may be needed as it is: an observation, however long.
     let severity = Severity::from_share(share, &options.general).min(Severity::Medium);

@@ -2,10 +2,13 @@
 //!
 //! Evidence: at least `least_gaps` gaps of cause `launch` (see [`idle`](crate::facts::Idle)): the host asked after
 //! the device had fallen idle, within `prepare_ns`, no wait held it, and the launch was not the first of its kernel, in which
-//! code is loaded ([`idle_stretch`](super::idle_stretch) counts those). Gain: all of those gaps, as if
-//! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes). A graph of a
-//! whole step also leaves out what the host does between some launches for longer: where launches are at least as much, the gaps
-//! of cause `host` count, too. (Three eager trainings of 39 kernels a step on an H200: 84, 77 and 78 % is what the path
+//! code is loaded ([`idle_stretch`](super::idle_stretch) counts those). Gain: those of the gaps that a graph could span, as if
+//! the work followed back to back, but no more than the path spends on the host (of a rank: on its lanes). A graph spans launches
+//! with no wait, blocking copy, call for memory or loading of input between them ([`LaunchRuns`](crate::facts::LaunchRuns)), and
+//! saves something where it holds `least_gaps` launches or more: launching it costs some of what it saves.
+//! A graph of a whole step also leaves out what the host does between some launches for longer: where gaps of launches are at least
+//! as much, the gaps of cause `host` that it spans count, too, and [`serial`](super::serial) leaves them out.
+//! (Three eager trainings of 39 kernels a step on an H200: 84, 77 and 78 % is what the path
 //! spends on the host; a graph saved 84, 77 and 78 %.)
 
 use std::collections::BTreeMap;
@@ -15,34 +18,70 @@ use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, ti
 use super::serialised::is_serialised;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle, Without, Work};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
-use crate::verdict::Verdicts;
+use crate::verdict::{Severity, Verdicts};
 use crate::wording::{count, percent, time};
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 use trueno_analysis::producer::Producer;
 
 /// The device waits for the host to launch the next short kernel.
 pub const CLASS: Class = Class::new("launch_bound", 3);
 
-/// Number of calls that a capture forbids: they allocate or free memory, or wait (CUDA C++ Programming Guide, CUDA
-/// graphs, "prohibited and unhandled operations").
-fn not_captured(facts: &Facts) -> u64 {
-    let is_forbidden = |name: &str| {
-        let name = name.split("_v").next().unwrap_or(name);
-        let starts = ["cuda", "cu", "hip"]
-            .iter()
-            .find_map(|start| name.strip_prefix(start));
-        starts.is_some_and(|rest| {
-            let memory = ["Malloc", "MemAlloc", "Free", "MemFree"].contains(&rest);
-            memory || rest.ends_with("Synchronize")
+/// Idle time of a device that a graph would close.
+pub struct Claim<'f> {
+    launches_ns: i64,
+    pub prepared: Vec<&'f Gap>,
+    spanned: u64,
+    gain_ns: i64,
+    evidence: Evidence,
+}
+
+impl<'f> Claim<'f> {
+    /// `None`: a graph would save too little to report.
+    pub fn find(facts: &'f Facts, options: &Options, device: i64) -> Option<Self> {
+        let launches = gaps(facts, device, Cause::Launch).0;
+        if (launches.len() as u64) < options.gaps.least_gaps
+            || is_serialised(facts, options, device)
+        {
+            return None;
+        }
+        let spanned = |gaps: &[&'f Gap]| {
+            let min_launches = options.gaps.least_gaps;
+            facts
+                .launch_runs
+                .spanned(&facts.device, device, min_launches, gaps)
+        };
+        let launches = spanned(&launches);
+        let launches_ns = total_ns(&launches);
+        let mut prepared = spanned(&gaps(facts, device, Cause::Host).0);
+        if total_ns(&prepared) > launches_ns {
+            prepared.clear();
+        }
+        let all_ns = launches_ns.saturating_add(total_ns(&prepared));
+        let gain_ns = all_ns.min(bound_ns(facts, device));
+        let evidence = facts.evidence(launches.len() as u64, &times(&launches));
+        let is_reported = gain_ns > 0 && facts.share(gain_ns) >= options.general.least_share;
+        is_reported.then_some(Self {
+            launches_ns,
+            prepared,
+            spanned: launches.len() as u64,
+            gain_ns,
+            evidence,
         })
-    };
-    let calls = facts.bricks.calls.iter();
-    let forbidden = calls.filter(|(name, ..)| is_forbidden(name));
-    forbidden
-        .map(|(_, count, ..)| *count)
-        .fold(0, u64::saturating_add)
+    }
+
+    /// The gaps that no other finding may count.
+    pub fn counted(facts: &'f Facts, options: &Options, device: i64) -> Vec<&'f Gap> {
+        let claim = Self::find(facts, options, device);
+        let claim = claim.filter(|claim| facts.is_enough(claim.evidence));
+        claim.map_or_else(Vec::new, |claim| claim.prepared)
+    }
+}
+
+fn bound_ns(facts: &Facts, device: i64) -> i64 {
+    host_path_ns(facts, device).min(facts.most_ns(&Without::Host))
 }
 
 thresholds! {
@@ -92,10 +131,13 @@ impl Rule for LaunchBound {
             let durs: Vec<i64> = kernels.map(|kernel| kernel.dur_ns()).collect();
             let kernels = durs.len() as u64;
             let mean = durs.into_iter().saturating_sum() / (kernels.max(1) as i64);
-            let prepared_ns = total_ns(&gaps(facts, *device, Cause::Host).0);
-            let is_of_launches = prepared_ns <= ns;
-            let most_ns = ns.saturating_add(if is_of_launches { prepared_ns } else { 0 });
-            Draft {
+            let claim = Claim::find(facts, options, *device);
+            let bounded_ns = ns.min(bound_ns(facts, *device));
+            if claim.is_none() && facts.share(bounded_ns) < options.general.least_share {
+                continue;
+            }
+            let prepared_ns = claim.as_ref().map_or(0, |claim| total_ns(&claim.prepared));
+            let draft = Draft {
             class: CLASS,
             code: "launch_bound",
             scope_kind: "device",
@@ -103,28 +145,40 @@ impl Rule for LaunchBound {
             place: name.clone(),
             confidence: gap_confidence(facts, n, options),
             lead: format!(
-                "{name} waits for kernel launches for {} of the wall ({} kernels of {})",
+                "{name} waits for kernel launches for {} of the wall ({} kernels of {}{}",
                 percent(facts.share(ns)),
                 count(kernels),
-                time(mean)
+                time(mean),
+                match prepared_ns {
+                    0 => ")".to_owned(),
+                    ns => format!("), and for {} while the host works between them", percent(facts.share(ns))),
+                }
             ),
-            fix: if facts.producer == Producer::Jax {
-                "compiling the launches as one program"
-            } else if not_captured(facts) >= n {
-                "keeping allocations and waits out of the loop and capturing it in a graph"
-            } else {
-                "capturing the launches in a graph"
+            fix: match (&claim, facts.producer) {
+                (None, _) => "keep waits, copies and allocations out of the loop, then capture it in a graph",
+                (Some(_), Producer::Jax) => "compiling the launches as one program",
+                (Some(_), _) => "capturing the launches in a graph",
             }
             .into(),
             evidence: gaps_sql(launches),
-            assumption: if is_of_launches && prepared_ns > 0 {
-                format!(
-                    "work launched together runs back to back, launching costs the host nothing, and the graph holds the whole step: \
-                     the {} that the host works between some launches go, too",
-                    time(prepared_ns)
-                )
-            } else {
-                "work launched together runs back to back, and launching costs the host nothing".to_owned()
+            assumption: match &claim {
+                None => format!(
+                    "none: the waits, blocking copies, allocations and loading between the launches leave too few of them in a row ({} or more) for a graph",
+                    options.gaps.least_gaps
+                ),
+                Some(claim) => {
+                    let together = format!(
+                        "work launched together runs back to back, and launching costs the host nothing; a graph spans {} of {} gaps ({} of {}), with no wait, blocking copy, allocation or loading between launches",
+                        count(claim.spanned),
+                        count(n),
+                        time(claim.launches_ns),
+                        time(ns)
+                    );
+                    match prepared_ns {
+                        0 => together,
+                        ns => format!("{together}, and the {} that the host works between some launches", time(ns)),
+                    }
+                }
             },
             considered: other_causes(facts, *device, Cause::Launch),
             suggestion: if facts.producer == Producer::Jax {
@@ -136,8 +190,20 @@ impl Rule for LaunchBound {
             )
             },
         }
-        .during(facts, &during)
-        .with_gain(facts, options, facts.evidence(n, &during), (most_ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
+        .during(facts, &during);
+            match claim {
+                Some(claim) => draft.with_gain(
+                    facts,
+                    options,
+                    claim.evidence,
+                    (claim.gain_ns, Without::Host),
+                    verdicts,
+                ),
+                None => {
+                    let severity = Severity::from_share(facts.share(bounded_ns), &options.general);
+                    draft.without_gain(facts, facts.evidence(n, &during), severity, verdicts);
+                }
+            }
         }
     }
 }

@@ -161,7 +161,7 @@ mod tests {
              latency_bytes_per_s miss_ns few_blocks small_share tight_calls tight_ns imbalance repeats read_back_bytes \
              exposed_share round_trips touch_bytes_per_ns growth_share least_growth_bytes memory_bytes full_soon_s full_later_s \
              fragmentation free_share least_free_bytes alone_share lanes_busy fp32_gemm_share partial_warp_share set_up_share \
-             preprocessing_share stretch_share"
+             first_call_share preprocessing_share stretch_share"
         );
     }
 

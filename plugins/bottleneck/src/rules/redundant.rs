@@ -6,7 +6,9 @@
 //! - down and up: checksums say that they are equal; or the host, which waited for the copy down, then had less time of its own
 //!   (outside of waits, copies and launches) than writing the bytes takes (`touch_bytes_per_ns`), and no brick began in between.
 //!
-//! At least `round_trips` of them. Gain: the copies of the round trips, both ways, no more than the path has of copies.
+//! At least `round_trips` of them. Where checksums show for half of them that the bytes are the same, the gain is the copies of the round
+//! trips, both ways, no more than the path has of copies. Otherwise no gain is claimed: no record has the addresses, so each copy may be
+//! of another buffer of that size, and other findings explain the time.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +21,15 @@ use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{bytes, count};
+use crate::verdict::{Confidence, Severity, Verdicts};
+use crate::wording::{bytes, count, percent};
 
 #[derive(Default)]
 struct Trips {
     on_device: u64,
     on_host: u64,
+    /// Those whose checksums are equal.
+    of_equal_sums: u64,
     other: u64,
     copies: Vec<(i64, i64)>,
 }
@@ -110,25 +114,50 @@ impl Rule for RedundantTransfers {
             } else {
                 copies_ns
             };
-            let sure = trips.on_device >= n.div_ceil(2);
-            Draft {
+            if facts.share(gain_ns) < options.general.least_share {
+                continue;
+            }
+            let is_recorded = trips.of_equal_sums >= n.div_ceil(2);
+            let scope = format!("{name}, {}", bytes(size as f64));
+            let trips_of = format!(
+                "{} round trips of {} between host and {name}",
+                count(n),
+                bytes(size as f64)
+            );
+            let evidence = Evidence::new(2 * n, copies_ns);
+            let draft = Draft {
             class: CLASS,
             code: "round_trips",
             scope_kind: "device",
-            scope: format!("{name}, {}", bytes(size as f64)),
-            place: name.clone(),
-            confidence: if sure {
-                (Confidence::High, "no kernel ran between the copy up and the copy down".into())
+            // What explains nothing for certain stands for itself.
+            place: if is_recorded { name } else { scope.clone() },
+            scope,
+            confidence: if is_recorded {
+                (Confidence::High, "checksums of both copies are equal".into())
             } else {
-                (Confidence::Low, "the host cannot have rewritten the bytes in time, but may have sent another buffer of that size".into())
+                (Confidence::Low, "neither addresses nor checksums of the bytes are recorded: each copy may be of another buffer of that size".into())
             },
-            lead: format!("{} round trips of {} between host and {name}", count(n), bytes(size as f64)),
-            fix: "keeping the data in one place".into(),
+            lead: if is_recorded {
+                trips_of
+            } else {
+                format!("{trips_of} take {} of the wall", percent(facts.share(gain_ns)))
+            },
+            fix: if is_recorded {
+                "keeping the data in one place"
+            } else {
+                "if they carry the same bytes, keep the data in one place"
+            }
+            .into(),
             evidence: format!(
                 "SELECT id, direction, bytes, start_ns, dur_ns FROM transfers WHERE device = {device} AND bytes = {size}{} ORDER BY start_ns",
                 facts.window.sql(" AND")
             ),
-            assumption: "the copies are not made at all".into(),
+            assumption: if is_recorded {
+                "the copies are not made at all"
+            } else {
+                "none: whether the copies carry the same bytes is not recorded"
+            }
+            .into(),
             considered: format!(
                 "{} went up and down with no kernel in between, {} down and up again at once; {} more may have changed on the device",
                 count(trips.on_device),
@@ -136,8 +165,19 @@ impl Rule for RedundantTransfers {
                 count(trips.other)
             ),
             suggestion: "leave the data on the device between steps, and copy back only what the host reads".into(),
-        }
-        .with_gain(facts, options, Evidence::new(2 * n, copies_ns), (gain_ns, Without::Copies), verdicts);
+        };
+            if is_recorded {
+                draft.with_gain(
+                    facts,
+                    options,
+                    evidence,
+                    (gain_ns, Without::Copies),
+                    verdicts,
+                );
+            } else {
+                let severity = Severity::from_share(facts.share(gain_ns), &options.general);
+                draft.without_gain(facts, evidence, severity, verdicts);
+            }
         }
     }
 }
@@ -167,12 +207,16 @@ fn trips(
             continue;
         }
         let between = (one.end_ns, two.start_ns);
-        let is_same = if up {
-            kernels.within_ns(between.0, between.1) == 0
-        } else {
-            is_same_on_host(facts, options, (one, two), size, asking)
-        };
+        let of_sums = has_equal_sums(facts, one, two);
+        let is_same = of_sums.unwrap_or_else(|| {
+            if up {
+                kernels.within_ns(between.0, between.1) == 0
+            } else {
+                is_same_on_host(facts, options, (one, two), size, asking)
+            }
+        });
         if is_same {
+            out.of_equal_sums += u64::from(of_sums == Some(true));
             if up {
                 out.on_device += 1;
             } else {
@@ -201,6 +245,18 @@ fn asking(facts: &Facts, of_rank: u64) -> IntervalSet<i64> {
     waits.chain(launches).collect()
 }
 
+/// Whether the checksums of the bricks of both copies are equal; `None`: they are not recorded, or both copies have one brick.
+fn has_equal_sums(facts: &Facts, one: &Work, two: &Work) -> Option<bool> {
+    let [one, two] = [one.copy?.brick?, two.copy?.brick?];
+    let of = |brick: u64| {
+        let mut tensors = facts.tensors.iter();
+        tensors
+            .find(|tensor| tensor.span == brick)
+            .map(|tensor| tensor.hash)
+    };
+    (one != two).then_some(of(one)? == of(two)?)
+}
+
 fn is_same_on_host(
     facts: &Facts,
     options: &Options,
@@ -208,19 +264,6 @@ fn is_same_on_host(
     size: u64,
     asking: &IntervalSet<i64>,
 ) -> bool {
-    // Checksums of the bricks of both copies, where there are.
-    let of = |work: &Work| {
-        let brick = work.copy.and_then(|copy| copy.brick);
-        facts
-            .tensors
-            .iter()
-            .filter(|tensor| Some(tensor.span) == brick)
-            .map(|tensor| tensor.hash)
-            .next()
-    };
-    if let (Some(a), Some(b)) = (of(down), of(up)) {
-        return a == b;
-    }
     let Some((called_ns, _)) = up.launch else {
         return false;
     };

@@ -1,7 +1,8 @@
 //! Serialisation: what could run side by side runs one after another.
 //!
 //! Evidence, one of:
-//! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
+//! - gaps of cause `host`: the device idles while the host prepares what it launches next. Those that a graph of launches would close
+//!   count there ([`launch`](super::launch)), and time of loading as [loading](super::loader). Gain: what of the gaps could hide behind
 //!   the device's work, no more than the path spends on the host (of a rank: on its lanes). Calls that take or give back memory of
 //!   devices hide behind nothing, because most wait for the device.
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
@@ -13,10 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, names_in_gaps, other_causes, times, total_ns};
+use super::launch::Claim;
 use super::serialised::{DeviceCalls, is_serialised};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle, Without};
+use crate::facts::{Cause, Facts, Gap, Idle, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, short, time, without_rank};
@@ -47,7 +49,7 @@ impl Rule for Serialisation {
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         for (device, _, _, busy) in &facts.idle.spans {
-            let (gaps, _) = gaps(facts, *device, Cause::Host);
+            let gaps = unclaimed(facts, options, *device);
             let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
             if n < MIN_GAPS || is_serialised(facts, options, *device) {
                 continue;
@@ -56,7 +58,9 @@ impl Rule for Serialisation {
             let during = times(&gaps);
             let held = gaps.iter().filter(|gap| gap.wait.is_some()).count() as u64;
             let memory_ns = facts.path.work_within_ns(&during, takes_or_returns_memory);
-            let overlappable_ns = ns.saturating_sub(memory_ns).min(*busy);
+            let loading_ns = gaps.iter().map(|gap| gap.loading_ns).saturating_sum();
+            let elsewhere_ns = memory_ns.saturating_add(loading_ns);
+            let overlappable_ns = ns.saturating_sub(elsewhere_ns).min(*busy);
             Draft {
             class: CLASS,
             code: "host_prepares",
@@ -106,6 +110,17 @@ impl Rule for Serialisation {
         );
         }
     }
+}
+
+/// Recurring gaps of cause `host` that no graph of launches closes.
+pub fn unclaimed<'f>(facts: &'f Facts, options: &Options, device: i64) -> Vec<&'f Gap> {
+    let claimed: BTreeSet<i64> = Claim::counted(facts, options, device)
+        .into_iter()
+        .map(|gap| gap.start_ns)
+        .collect();
+    let mut all = gaps(facts, device, Cause::Host).0;
+    all.retain(|gap| !claimed.contains(&gap.start_ns));
+    all
 }
 
 /// For example `, 38 % of that time in aten::to`: what the host does in most of the gaps.

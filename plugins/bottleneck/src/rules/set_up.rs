@@ -1,6 +1,8 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence is the longest of three times, at least `set_up_share` of the window; the gain is that time.
+//! Evidence is the longest of three times, at least `set_up_share` of the window; the gain is that time. Below that, the one-time calls
+//! that are certain, if they are at least `first_call_share`: calls and rows that load or compile code, first calls that are unlike all
+//! others of their name, and first copies that took far longer than copying does ([`SlowStart`](crate::facts::SlowStart)).
 //!
 //! - **One-time calls**: names of API calls that load code, or whose longest call has most of their time; names of the
 //!   host that were over before the first iteration began; names of the host whose first call of at least five has most
@@ -16,7 +18,7 @@
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Piece, Without, Work};
+use crate::facts::{Facts, Piece, SlowStart, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -57,7 +59,32 @@ const LOADS: [&str; 10] = [
     "comminitrank",
 ];
 
+/// Rows of the host, by letters and digits of their names, that compile or load code for a device: of the program, or of the
+/// profiler.
+const CODE_ROWS: [&str; 4] = [
+    "nvrtccompile",
+    "hiprtccompile",
+    "runtimetriggeredmoduleloading",
+    "lazyfunctionloading",
+];
+
 pub const CLASS: Class = Class::new("set_up", 16);
+
+/// Returns whether code for a device is compiled or loaded in host rows of that name.
+pub fn is_code_row(name: &str) -> bool {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    let letters: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
+    CODE_ROWS.iter().any(|part| letters.contains(part))
+}
+
+/// What happens once.
+struct Once<'f> {
+    ns: i64,
+    name: &'f str,
+    is_certain: bool,
+    /// Of a copy.
+    copy: Option<&'f SlowStart>,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -69,6 +96,8 @@ enum Kind {
 thresholds! {
     pub struct SetUp {
         set_up_share: f64 = 0.3,
+        /// From this share of the window on, calls count that happen once for certain.
+        first_call_share: f64 = 0.10,
     }
 }
 
@@ -98,6 +127,36 @@ fn not_waiting_ns(facts: &Facts, name: &str) -> i64 {
         .saturating_sum()
 }
 
+/// First copies with what of them is set-up and on the critical path.
+fn slow_copies(facts: &Facts) -> impl Iterator<Item = Once<'_>> {
+    let on_path_ns = |start: &SlowStart| {
+        if facts.path.pieces.is_empty() {
+            return start.ns;
+        }
+        let pieces = facts.path.pieces.iter().filter(|piece| piece.kind != "gap");
+        let within = |piece: &Piece| {
+            let end_ns = piece
+                .start_ns
+                .saturating_add(piece.dur_ns)
+                .min(start.times.1);
+            end_ns
+                .saturating_sub(piece.start_ns.max(start.times.0))
+                .max(0)
+        };
+        pieces.map(within).saturating_sum().min(start.ns)
+    };
+    facts.slow_starts.iter().map(move |start| Once {
+        ns: on_path_ns(start),
+        name: if start.is_up {
+            "first copy to a device"
+        } else {
+            "first copy from a device"
+        },
+        is_certain: true,
+        copy: Some(start),
+    })
+}
+
 impl Rule for SetUp {
     fn classes(&self) -> &'static [Class] {
         &[CLASS]
@@ -113,7 +172,8 @@ impl Rule for SetUp {
             rows.map(|row| row.3).saturating_sum()
         };
         let is_profiler = |name: &str| facts.category_of(name) == Some("profiler");
-        let mut rows: Vec<(i64, &str)> = Vec::new();
+        let mut rows: Vec<Once<'_>> = slow_copies(facts).collect();
+        rows.retain(|row| facts.share(row.ns) >= MIN_SHARE);
         for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
             let lower = name.to_ascii_lowercase();
             let loads = LOADS.iter().any(|part| lower.contains(part));
@@ -129,11 +189,16 @@ impl Rule for SetUp {
                 && !INPUT.contains(&name.as_str())
                 && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
             {
-                rows.push((ns, name));
+                rows.push(Once {
+                    ns,
+                    name,
+                    is_certain: loads || facts.bricks.unlike_calls.contains(name),
+                    copy: None,
+                });
             }
         }
         let of_bricks = facts.bricks.before_steps.iter();
-        let of_bricks = of_bricks.map(|(name, all_ns)| (name, *all_ns));
+        let of_bricks = of_bricks.map(|(name, all_ns)| (name.as_str(), *all_ns));
         let first_calls = facts.bricks.first_calls.iter();
         // What waits, copies, loads or communicates does so for the other side, not to set something up.
         let sets_up = |name: &str| {
@@ -144,18 +209,27 @@ impl Rule for SetUp {
                 && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
         };
         let first_calls = first_calls.filter(|row| sets_up(&row.0));
-        let first_calls = first_calls.map(|(name, dur_ns)| (name, *dur_ns));
-        for (name, once_ns) in of_bricks.chain(first_calls) {
+        let first_calls = first_calls.map(|(name, dur_ns)| (name.as_str(), *dur_ns));
+        let of_host = facts.bricks.names.iter();
+        let code = of_host.filter(|row| row.lane_kind == "host" && is_code_row(&row.name));
+        let code = code.filter_map(|row| Some((row.name.as_str(), row.inclusive_ns?)));
+        let certain = code.chain(first_calls).map(|row| (row, true));
+        for ((name, once_ns), is_certain) in certain.chain(of_bricks.map(|row| (row, false))) {
             let ns = once_ns.min(own_ns(name));
             if facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)
-                && !rows.iter().any(|row| row.1 == name)
+                && !rows.iter().any(|row| row.name == name)
             {
-                rows.push((ns, name));
+                rows.push(Once {
+                    ns,
+                    name,
+                    is_certain,
+                    copy: None,
+                });
             }
         }
-        rows.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        let single_ns = rows.iter().map(|row| row.0).saturating_sum();
+        rows.sort_by(|a, b| b.ns.cmp(&a.ns).then(a.name.cmp(b.name)));
+        let single_ns = rows.iter().map(|row| row.ns).saturating_sum();
         // Work that was launched and has not begun waits for the device, not for the host.
         let launched_ns = |work: &Work| {
             let launched = work.launch.map(|(_, returned_ns)| returned_ns);
@@ -199,10 +273,15 @@ impl Rule for SetUp {
         });
         let before_ns = until_ns.min(work_ns);
         let captured_ns = facts.path.work_within_ns(&facts.captures.times, |_| true);
-        let all_ns = single_ns.max(before_ns).max(captured_ns);
+        let mut all_ns = single_ns.max(before_ns).max(captured_ns);
         if facts.share(all_ns) < self.set_up_share {
-            return;
+            rows.retain(|row| row.is_certain);
+            all_ns = rows.iter().map(|row| row.ns).saturating_sum();
+            if facts.share(all_ns) < self.first_call_share {
+                return;
+            }
         }
+        let single_ns = rows.iter().map(|row| row.ns).saturating_sum();
         let kind = if all_ns == captured_ns {
             Kind::Captures
         } else if all_ns == single_ns {
@@ -214,9 +293,18 @@ impl Rule for SetUp {
             Kind::BeforeDevices => Without::HostBeforeDevices,
             Kind::OneTimeCalls | Kind::Captures => Without::Host,
         };
+        let copies = || rows.iter().filter_map(|row| Some((row.ns, row.copy?)));
+        let is_size_unknown = copies().any(|(_, copy)| !copy.is_size_recorded);
+        let gain_ns = if kind == Kind::OneTimeCalls {
+            let copies_ns = copies().map(|(ns, _)| ns).saturating_sum();
+            let calls_ns = (all_ns - copies_ns).min(facts.most_ns(&without));
+            calls_ns + copies_ns.min(facts.most_ns(&Without::Copies))
+        } else {
+            all_ns.min(facts.most_ns(&without))
+        };
         let names: Vec<String> = rows
             .iter()
-            .map(|(ns, name)| format!("{} {}", short(name), time(*ns)))
+            .map(|row| format!("{} {}", short(row.name), time(row.ns)))
             .collect();
         Draft {
         class: CLASS,
@@ -224,12 +312,13 @@ impl Rule for SetUp {
         scope_kind: "run",
         scope: match (kind, rows.first()) {
             (Kind::Captures, _) => "captures",
-            (_, Some(row)) => row.1,
+            (_, Some(row)) => row.name,
             (_, None) => "first device work",
         }
         .to_owned(),
         place: "host".into(),
         confidence: match kind {
+            Kind::OneTimeCalls if is_size_unknown => (Confidence::Medium, "inferred: the bytes of the first copy are not recorded; it took far longer than all others of its direction together".into()),
             Kind::OneTimeCalls => (Confidence::High, "on the critical path, once or before the first iteration".into()),
             Kind::BeforeDevices => (Confidence::Medium, "assumes that all work before that is setup".into()),
             Kind::Captures => (Confidence::High, "the calls that begin and end captures are recorded".into()),
@@ -250,10 +339,13 @@ impl Rule for SetUp {
         fix: "a warm start".into(),
         evidence: if kind == Kind::Captures {
             "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name LIKE '%BeginCapture%' OR name LIKE '%EndCapture%' ORDER BY start_ns".to_owned()
+        } else if let (Kind::OneTimeCalls, Some(copy)) = (kind, rows.first().and_then(|row| row.copy)) {
+            format!("SELECT id, direction, bytes, src_kind, dst_kind, start_ns, dur_ns FROM transfers WHERE direction = '{}' ORDER BY start_ns", if copy.is_up { "h2d" } else { "d2h" })
         } else if kind == Kind::OneTimeCalls {
             let of = |is_call: bool| {
-                let rows = rows.iter().filter(move |row| facts.bricks.calls.iter().any(|call| call.0 == row.1) == is_call);
-                rows.map(|row| row.1).collect::<Vec<&str>>()
+                let rows = rows.iter().filter(|row| row.copy.is_none());
+                let rows = rows.filter(move |row| facts.bricks.calls.iter().any(|call| call.0 == row.name) == is_call);
+                rows.map(|row| row.name).collect::<Vec<&str>>()
             };
             let (calls, bricks) = (of(true), of(false));
             let (table, names) = if calls.is_empty() { ("bricks", bricks) } else { ("calls", calls) };
@@ -278,6 +370,6 @@ impl Rule for SetUp {
             "record after a warm-up if the steady state matters; otherwise keep the process running, or load less at the start",
         ),
     }
-    .with_gain(facts, options, Evidence::once(all_ns), (all_ns, without), verdicts);
+    .with_gain(facts, options, Evidence::once(all_ns), (gain_ns, Without::Unbounded), verdicts);
     }
 }

@@ -3,8 +3,10 @@
 //! Copies of at most `read_back_bytes` that the host waits for are waits ([sync](super::sync)), and not counted.
 //!
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
-//! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
-//! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
+//! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: where at
+//! least half of that can hide, what can; else half of it, for half the bytes. A copy can hide that has kernels before and after it, in
+//! time of kernels beside which no copy runs: what is copied before the first kernel is the input of kernels, and what is copied after
+//! the last one their result.
 //! Pages of unified memory that the driver moved are found besides: at least `least_gaps` of them, half of what the device is busy with
 //! or `least_share` of the window. What the run would be without them is not known: kernels that touch pages wait for them, too.
 //!
@@ -23,12 +25,13 @@ use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{bytes, count, percent, time};
 
-/// Copies of `device` that are no mere read-backs; `None`: copies whose device is not recorded.
+/// Copies of `device` that are no mere read-backs, and in which no device starts; `None`: copies whose device is not recorded.
 pub fn copies<'a>(facts: &'a Facts, options: &Options, device: Option<i64>) -> Vec<&'a Work> {
     let moves = |work: &&Work| {
         !work.is_kernel()
             && !work.copy.is_some_and(|copy| copy.is_migration)
             && !work.is_read_back(options.transfer.read_back_bytes)
+            && !facts.slow_starts.iter().any(|start| start.id == work.id)
             && matches!(facts.device.name(work), "h2d" | "d2h" | "p2p")
     };
     facts.device.of(device).filter(moves).collect()
@@ -104,6 +107,8 @@ impl Rule for Transfer {
             let running: IntervalSet<i64> = running.collect();
             let beside_ns = running.common_ns(&kernels);
             let free_ns = kernels.total_ns().saturating_sub(beside_ns);
+            let between_ns = exposed_between_ns(facts, &copies, &kernels);
+            let hideable_ns = between_ns.min(free_ns).min(capped);
             let pageable = copies
                 .iter()
                 .filter_map(|copy| copy.copy)
@@ -116,9 +121,17 @@ impl Rule for Transfer {
                 .saturating_sum();
             let copies_ns = copies.iter().map(|copy| copy.dur_ns()).saturating_sum();
             let is_pageable = pageable_ns >= copies_ns - copies_ns / PINNED_PART;
-            let hides = free_ns.saturating_mul(2) >= capped;
+            let hides = hideable_ns.saturating_mul(2) >= capped;
             let (gain_ns, fix, assumption) = if hides {
-                (capped.min(free_ns), "overlapping copies with kernels", "copies of the next piece overlap the kernels of this one, which nothing in the program prevents".to_owned())
+                (
+                    hideable_ns,
+                    if is_pageable {
+                        "overlapping copies with kernels, from pinned memory,"
+                    } else {
+                        "overlapping copies with kernels"
+                    },
+                    "copies of the next piece overlap the kernels of this one, which nothing in the program prevents".to_owned(),
+                )
             } else {
                 (
                     capped / 2,
@@ -128,8 +141,8 @@ impl Rule for Transfer {
                         "moving half the bytes"
                     },
                     format!(
-                        "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
-                        time(free_ns)
+                        "half as many bytes are copied; hiding copies behind kernels could save no more than {}",
+                        time(hideable_ns)
                     ),
                 )
             };
@@ -155,7 +168,7 @@ impl Rule for Transfer {
             confidence: certain,
             lead: format!(
                 "copies occupy {name} for {} of the wall ({} in {})",
-                percent(facts.share(capped)),
+                percent(facts.share(running.total_ns())),
                 moved(&copies),
                 copies_of(copies.len() as u64)
             ),
@@ -167,9 +180,14 @@ impl Rule for Transfer {
             ),
             assumption,
             considered: format!(
-                "{} of copies are hidden behind kernels; {} of kernels have no copy beside them",
+                "{} of copies are hidden behind kernels; {} of kernels have no copy beside them; {} of exposed copies lie between kernels{}",
                 time(beside_ns),
-                time(free_ns)
+                time(free_ns),
+                time(between_ns),
+                match facts.slow_starts.iter().map(|start| start.ns).saturating_sum() {
+                    0 => String::new(),
+                    ns => format!("; the first copy of the process is left out: {} of it is set-up", time(ns)),
+                }
             ),
             suggestion: if facts.producer == trueno_analysis::producer::Producer::PyTorch {
                 format!(
@@ -187,6 +205,21 @@ impl Rule for Transfer {
         .with_gain(facts, options, facts.evidence(copies.len() as u64, &ranges), (gain_ns, Without::Copies), verdicts);
         }
     }
+}
+
+/// Exposed time of the copies that have kernels before and after them: others have none that they could run beside.
+fn exposed_between_ns(facts: &Facts, copies: &[&Work], kernels: &IntervalSet<i64>) -> i64 {
+    let (Some((first_ns, _)), Some((_, last_ns))) =
+        (kernels.ranges().first(), kernels.ranges().last())
+    else {
+        return 0;
+    };
+    let is_between = |copy: &&&Work| copy.start_ns >= *first_ns && copy.end_ns <= *last_ns;
+    let between = copies.iter().filter(is_between);
+    let between: IntervalSet<i64> = between.map(|copy| held(facts, copy)).collect();
+    between
+        .total_ns()
+        .saturating_sub(between.common_ns(kernels))
 }
 
 fn copies_of(n: u64) -> String {

@@ -46,7 +46,8 @@ fn rounds_of(
         .u64("calls", [rounds as u64])
         .i64("dur_ns", [rounds * call_us * US])
         .i64("longest_ns", [call_us * US])
-        .i64("first_ns", [kernel_us * US]);
+        .i64("first_ns", [kernel_us * US])
+        .i64("first_end_ns", [(kernel_us + call_us) * US]);
     let inputs = [
         facts(round_us * rounds),
         kernels(&work),

@@ -107,12 +107,30 @@ pub fn migrations(rows: &[Work], prefetched: usize) -> TableBuilder {
 
 /// Copies of a megabyte whose calls return when the copy has ended.
 pub fn blocking(rows: &[Work]) -> TableBuilder {
+    blocking_of(rows, 1_000_000)
+}
+
+pub fn blocking_of(rows: &[Work], bytes: u64) -> TableBuilder {
+    blocking_each(rows, |_| Some(bytes))
+}
+
+/// Each copy of as many bytes as `bytes` gives.
+pub fn blocking_each(rows: &[Work], bytes: impl Fn(usize) -> Option<u64>) -> TableBuilder {
     let end = |row: &Work| row.called_us.map(|_| row.start_us + row.dur_us);
-    copies(
-        table("transfers", "direction", rows, end),
+    let table = table("transfers", "direction", rows, end);
+    sized(table, rows, bytes, "pageable", |_| Some(false), |_| None)
+}
+
+/// Copies of a megabyte, each in the brick that `brick` gives.
+pub fn in_bricks(rows: &[Work], brick: impl Fn(usize) -> Option<u64>) -> TableBuilder {
+    let table = table("transfers", "direction", rows, soon);
+    sized(
+        table,
         rows,
-        "pageable",
-        |_| Some(false),
+        |_| Some(1_000_000),
+        "pinned",
+        |_| Some(true),
+        brick,
     )
 }
 
@@ -122,13 +140,24 @@ fn copies(
     kind: &'static str,
     is_async: impl Fn(usize) -> Option<bool>,
 ) -> TableBuilder {
+    sized(table, rows, |_| Some(1_000_000), kind, is_async, |_| None)
+}
+
+fn sized(
+    table: TableBuilder,
+    rows: &[Work],
+    bytes: impl Fn(usize) -> Option<u64>,
+    kind: &'static str,
+    is_async: impl Fn(usize) -> Option<bool>,
+    brick: impl Fn(usize) -> Option<u64>,
+) -> TableBuilder {
     let kind = || rows.iter().map(move |_| kind);
     table
-        .u64("bytes", rows.iter().map(|_| 1_000_000_u64))
+        .u64("bytes", (0..rows.len()).map(bytes))
         .bool("is_async", (0..rows.len()).map(is_async))
         .text("src_kind", kind())
         .text("dst_kind", kind())
-        .u64("brick", rows.iter().map(|_| None::<u64>))
+        .u64("brick", (0..rows.len()).map(brick))
 }
 
 pub fn facts(wall_us: i64) -> TableBuilder {

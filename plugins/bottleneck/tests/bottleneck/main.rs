@@ -8,6 +8,7 @@ mod device_memory;
 mod findings;
 mod fixed_cost;
 mod growth;
+mod idle_gains;
 mod imbalance;
 mod inputs;
 mod loading;

@@ -175,7 +175,7 @@ const TABLES: [Columns; 28] = [
     ("diverged", &[], &[], &["brick"], &[], &["tensors"]),
     (
         "call_names",
-        &["dur_ns", "longest_ns", "first_ns"],
+        &["dur_ns", "longest_ns", "first_ns", "first_end_ns"],
         &[],
         &["name"],
         &[],

@@ -1,6 +1,8 @@
 //! Gains of a warm start.
 
-use crate::inputs::{US, Work, categories, facts, gains, kernels, path, pieces, texts};
+use crate::inputs::{
+    US, Work, blocking_each, categories, facts, gains, kernels, path, pieces, texts,
+};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
@@ -94,7 +96,8 @@ fn gives_back(
         .u64("calls", rows.iter().map(|_| 1_u64))
         .i64("dur_ns", rows.iter().map(|row| row.1 * US))
         .i64("longest_ns", rows.iter().map(|row| row.1 * US))
-        .i64("first_ns", rows.iter().map(|row| row.2 * US));
+        .i64("first_ns", rows.iter().map(|row| row.2 * US))
+        .i64("first_end_ns", rows.iter().map(|row| (row.1 + row.2) * US));
     let on_path = pieces(&[
         ("work", Some("prepare"), "thread 0", 0, 0, 2_000),
         ("work", Some("cudaFree"), "thread 0", 0, 2_000, 6_000),
@@ -215,8 +218,8 @@ fn work_that_was_launched_early_waits_for_no_set_up() {
     }
 }
 
-/// Ten calls of `name`, the `long`th of 6 ms and the others of 100 µs.
-fn unlike_the_others(name: &'static str, long: i64) -> Vec<String> {
+/// Ten calls of `name` in `wall_us`, the `long`th of 6 ms and the others of 100 µs.
+fn unlike_the_others(name: &'static str, long: i64, wall_us: i64) -> Vec<String> {
     let start_us = |call: i64| call * 100 + if call > long { 5_900 } else { 0 };
     let dur_us = |call: i64| if call == long { 6_000 } else { 100 };
     let by_brick = Table::build("by_brick")
@@ -252,10 +255,10 @@ fn unlike_the_others(name: &'static str, long: i64) -> Vec<String> {
         .text("category", ["convolution"])
         .i64("dur_ns", [6_900 * US]);
     let inputs = [
-        facts(10_000),
+        facts(wall_us),
         by_brick,
         first_rows,
-        path(&[("work", 6_900), ("gap", 3_100)]),
+        path(&[("work", 6_900), ("gap", wall_us - 6_900)]),
         by_name,
         pieces(&on_path),
     ];
@@ -265,10 +268,163 @@ fn unlike_the_others(name: &'static str, long: i64) -> Vec<String> {
 
 #[test]
 fn a_first_call_that_is_unlike_all_others_is_set_up() {
-    let is_set_up = |name, long| unlike_the_others(name, long).contains(&"set_up".to_owned());
-    assert!(is_set_up("aten::cudnn_convolution", 0));
-    assert!(!is_set_up("aten::cudnn_convolution", 4));
-    assert!(!is_set_up("wait for the others", 0));
+    let is_set_up =
+        |name, long, wall_us| unlike_the_others(name, long, wall_us).contains(&"set_up".to_owned());
+    assert!(is_set_up("aten::cudnn_convolution", 0, 10_000));
+    assert!(!is_set_up("aten::cudnn_convolution", 4, 10_000));
+    assert!(!is_set_up("wait for the others", 0, 10_000));
+    // What happens once for certain counts from a tenth of the run on.
+    assert!(is_set_up("aten::cudnn_convolution", 0, 50_000));
+    assert!(!is_set_up("aten::cudnn_convolution", 0, 70_000));
+}
+
+/// What a name of the host has of the path, in a run of 10 ms.
+fn host_row(name: &'static str, us: i64) -> Vec<TableBuilder> {
+    let by_brick = Table::build("by_brick")
+        .text("lane_kind", ["host"])
+        .text("kind", ["brick"])
+        .text("name", [name])
+        .text("category", [None::<&str>])
+        .u64("calls", [1_u64])
+        .i64("inclusive_ns", [us * US])
+        .i64("min_ns", [us * US])
+        .i64("median_ns", [us * US])
+        .i64("max_ns", [us * US]);
+    let by_name = Table::build("path_names")
+        .text("name", [name])
+        .text("kind", ["work"])
+        .text("category", [None::<&str>])
+        .i64("dur_ns", [us * US]);
+    let path = path(&[("work", 10_000)]);
+    vec![facts(10_000), by_brick, by_name, path]
+}
+
+#[test]
+fn code_that_is_compiled_for_a_device_is_set_up() {
+    let is_set_up = |name, us| {
+        let output = run::<Bottleneck>(host_row(name, us), "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "code").contains(&"set_up".to_owned())
+    };
+    assert!(is_set_up("executor::Nvrtc::CompileProgram", 2_000));
+    assert!(is_set_up("Runtime Triggered Module Loading", 2_000));
+    assert!(!is_set_up("executor::Nvrtc::CompileProgram", 900));
+    assert!(!is_set_up("compile a report", 2_000));
+}
+
+/// A name of a device's API with eleven calls; the first takes 2 of 10 ms, the others `other_us` each.
+fn first_of_api(name: &'static str, other_us: i64) -> Vec<String> {
+    let all_us = 2_000 + 10 * other_us;
+    let calls = Table::build("call_names")
+        .text("name", [name])
+        .u64("calls", [11_u64])
+        .i64("dur_ns", [all_us * US])
+        .i64("longest_ns", [2_000 * US])
+        .i64("first_ns", [0_i64])
+        .i64("first_end_ns", [2_000 * US]);
+    let mut inputs = host_row(name, all_us);
+    inputs.retain(|table| table.name() != "by_brick");
+    inputs.push(calls);
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    texts(&output, "bottlenecks", "code")
+}
+
+#[test]
+fn the_first_call_of_an_api_is_set_up_if_it_is_unlike_the_others() {
+    let is_set_up = |name, other_us| first_of_api(name, other_us).contains(&"set_up".to_owned());
+    assert!(is_set_up("cudaMalloc", 5));
+    assert!(!is_set_up("cudaMalloc", 250));
+    assert!(!is_set_up("allocate", 5));
+}
+
+/// A copy up that takes `first_us` in a call of `call_us`, then others of a megabyte and 30 µs between kernels, in 10 ms.
+fn first_copy(
+    (call_us, first_us): (i64, i64),
+    bytes: Option<u64>,
+    others: i64,
+    is_start: bool,
+) -> Output {
+    let copy = |n: i64| match n {
+        0 => Work {
+            called_us: Some(0),
+            ..Work::at("h2d", call_us - first_us, first_us)
+        },
+        n => Work {
+            called_us: Some(4_000 + n * 300),
+            ..Work::at("h2d", 4_000 + n * 300, 30)
+        },
+    };
+    let copies: Vec<Work> = (0..=others).map(copy).collect();
+    let steps: Vec<Work> = (0..20)
+        .map(|n| Work::at("step", 4_030 + n * 300, 270))
+        .collect();
+    let rows = [
+        ("work", Some("cudaMemcpy"), "thread 0", 0, 0, call_us),
+        (
+            "work",
+            Some("run"),
+            "thread 0",
+            0,
+            call_us,
+            10_000 - call_us,
+        ),
+    ];
+    let started = is_start.then_some(0_i64);
+    let calls = Table::build("call_names")
+        .text("name", started.map(|_| "cuInit"))
+        .u64("calls", started.map(|_| 1_u64))
+        .i64("dur_ns", started.map(|_| 1_i64))
+        .i64("longest_ns", started.map(|_| 1_i64))
+        .i64("first_ns", started)
+        .i64("first_end_ns", started);
+    let inputs = [
+        facts(10_000),
+        kernels(&steps),
+        blocking_each(&copies, |at| if at == 0 { bytes } else { Some(1_000_000) }),
+        path(&[("work", 10_000 - call_us), ("transfer", call_us)]),
+        pieces(&rows),
+        calls,
+    ];
+    run::<Bottleneck>(inputs, r#"{"least_share": 0.06}"#).expect("it ends well")
+}
+
+#[test]
+fn a_first_copy_that_takes_far_longer_than_copying_is_set_up() {
+    let found = |output: Output| {
+        let codes = texts(&output, "bottlenecks", "code");
+        let confidences = texts(&output, "bottlenecks", "confidence");
+        let of = |code: &str| {
+            let at = codes.iter().position(|one| one == code)?;
+            Some((confidences[at].clone(), gains(&output)[at]))
+        };
+        (of("set_up"), of("transfer_bound").is_some())
+    };
+    let set_up = |confidence: &str, us: i64| (Some((confidence.to_owned(), Some(us * US))), false);
+    let slow = (2_000, 2_000);
+    // For its bytes.
+    let mb = Some(1_000_000);
+    assert_eq!(
+        found(first_copy(slow, mb, 19, false)),
+        set_up("high", 1_970)
+    );
+    // As many bytes more as it takes longer.
+    let all = Some(66_000_000);
+    assert_eq!(found(first_copy(slow, all, 19, false)), (None, true));
+    // Its bytes are not known: ten times as long as all others together.
+    assert_eq!(
+        found(first_copy(slow, None, 3, false)),
+        set_up("medium", 1_910)
+    );
+    assert_eq!(found(first_copy(slow, None, 19, false)), (None, true));
+    // A few bytes in a call that starts the device; of a running process it may wait for what was launched before.
+    let tiny = Some(4);
+    assert_eq!(
+        found(first_copy((2_000, 1), tiny, 19, true)),
+        set_up("high", 1_999)
+    );
+    assert_eq!(
+        found(first_copy((2_000, 1), tiny, 19, false)),
+        (None, false)
+    );
 }
 
 /// Calls of one thread: name, start and length in microseconds.

@@ -111,6 +111,53 @@ fn what_fills_a_long_gap_is_named() {
     );
 }
 
+/// Four kernels of 10 µs, between which the host works for 100 ms in the same call.
+#[test]
+fn a_few_gaps_that_are_alike_are_one_finding() {
+    let found = |kernels_ms: i64| {
+        let (work_us, gap_us) = (kernels_ms * 1_000 + 10, 100_000);
+        let start_us = |n: i64| n * (work_us + gap_us);
+        let kernel = |n: i64| Work {
+            called_us: Some(start_us(n) - 10),
+            ..Work::at("add", start_us(n), work_us)
+        };
+        let rows: Vec<Work> = (0..5).map(kernel).collect();
+        let draw = |n: i64| {
+            (
+                "work",
+                Some("normal"),
+                "thread 0",
+                0,
+                start_us(n) + work_us,
+                gap_us,
+            )
+        };
+        let on_path: Vec<_> = (0..4).map(draw).collect();
+        let wall_us = start_us(4) + work_us;
+        let inputs = [
+            facts(wall_us),
+            kernels(&rows),
+            path(&[("work", wall_us)]),
+            pieces(&on_path),
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        (
+            texts(&output, "bottlenecks", "code"),
+            texts(&output, "bottlenecks", "sentence"),
+        )
+    };
+    let (codes, sentences) = found(0);
+    assert_eq!(codes, ["idle_gaps"]);
+    assert_eq!(
+        sentences,
+        [
+            "gpu0 has 4 idle gaps of 100 ms on average (>99 % of the wall) (100 % of it in normal); do this on the device, or in less time"
+        ]
+    );
+    // With enough to hide it behind, it is to be overlapped.
+    assert_eq!(found(50).0, ["host_prepares"]);
+}
+
 /// The launch comes 12 ms into a gap of 132 ms. For the other 120 ms the device had work queued, so the host is not
 /// to blame.
 #[test]
