@@ -125,6 +125,8 @@ pub struct Facts {
     pub incomplete_collectives: Vec<String>,
     /// Ranks and operations in dumps of PyTorch's Flight Recorder.
     pub flight_dumps: Option<(u64, u64)>,
+    /// The first request that the allocator of a device could not meet, in words.
+    pub out_of_memory: Option<String>,
     /// The place with the highest peak, if allocations were recorded.
     pub peak: Option<Peak>,
     /// Readings and names of counters.
@@ -345,6 +347,9 @@ impl Facts {
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
             incomplete_collectives: texts(&run.table("incomplete_collectives")?, "sentence")?,
             flight_dumps: flight_dumps(&run.table("flight_dumps")?)?,
+            out_of_memory: texts(&run.table("out_of_memory")?, "sentence")?
+                .into_iter()
+                .next(),
             peak: Peak::read(&memory, &run.table("memory_owners")?)?,
             counters: counters(&read)?,
             allocator: Allocator::read(&read)?,

@@ -119,13 +119,21 @@ fn sums_alone(sums: &[(String, i64)]) -> String {
     )
 }
 
-/// The sentence: what was timed, how busy it was, what bounds it, and what would help.
+/// The sentence: what failed, what was timed, how busy it was, what bounds it, and what would help.
 pub fn sentence(
     facts: &Facts,
     shares: Option<&Shares>,
     limit: Option<&Limit>,
     gain: &Gain,
 ) -> String {
+    let judged = judged(facts, shares, limit, gain);
+    match &facts.out_of_memory {
+        Some(failed) => format!("{failed} · {judged}"),
+        None => judged,
+    }
+}
+
+fn judged(facts: &Facts, shares: Option<&Shares>, limit: Option<&Limit>, gain: &Gain) -> String {
     let Some(limit) = limit else {
         return match (&facts.sampled, facts.rows) {
             (Some(sampled), _) => {

@@ -1217,6 +1217,22 @@ fn waits_without_any_work_are_told_as_such() {
     );
 }
 
+#[test]
+fn a_request_that_failed_comes_first() {
+    let failed = Table::build("out_of_memory").text(
+        "sentence",
+        ["gpu1 ran out of memory: 5.31 GB requested", "again"],
+    );
+    let places = Table::build("memory")
+        .text("place", ["gpu1"])
+        .i64("peak_bytes", [84_000_000_000]);
+    let told = summary([wall(100 * MS, 9), failed, places]);
+    assert_eq!(
+        sentence(&told),
+        "gpu1 ran out of memory: 5.31 GB requested · peak memory 84.0 GB on gpu1 · only memory was recorded, no work"
+    );
+}
+
 /// The path follows one lane: in its gaps, others may work.
 #[test]
 fn a_gap_of_the_path_in_which_other_threads_work_is_not_unrecorded() {
