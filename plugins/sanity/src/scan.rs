@@ -85,7 +85,7 @@ impl Scanner {
                 let has_no_end = row.start_ns.checked_add(row.dur_ns).is_none();
                 let is_outside = row.start_ns < 0 || has_no_end || row.end_ns() > end_ns;
                 counts.outside += u64::from(is_outside);
-                counts.bound += u64::from(columns.is_bound(at));
+                counts.bound += u64::from(columns.is_bound(at) && !columns.is_open(at));
                 if let Some(id) = id
                     && !self.ids.insert_first(id, number)
                 {
