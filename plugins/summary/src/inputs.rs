@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 40] = all(
+pub const INPUTS: [Input; 42] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 40] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 40] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 42] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 40] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 42] {
     [
         may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
@@ -112,6 +112,16 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 40] {
         may(
             "graph_launches",
             "SELECT found, count FROM sanity.checks WHERE check = 'graphs_with_work' AND verdict = 'fail'",
+        ),
+        // Without these checks no time means anything.
+        may(
+            "meaningless",
+            "SELECT check, found FROM sanity.checks WHERE verdict = 'fail' \
+             AND (check = 'one_timeline' OR check = 'durations_differ')",
+        ),
+        may(
+            "open_intervals",
+            "SELECT CAST(SUM(bound_calls) AS BIGINT) AS rows FROM category.by_category",
         ),
         may(
             "coverage",
