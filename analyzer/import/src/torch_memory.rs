@@ -8,11 +8,13 @@
 //! | --- | --- |
 //! | `alloc`, `free_completed` of a device's trace | allocations, with the innermost Python frame as tag |
 //! | `segment_alloc`, `segment_free` and their like | counters `gpu0 reserved` |
-//! | segments and blocks at the end | what was reserved and allocated before the trace: counters begin there; counters `gpu0 free segments` |
+//! | segments and blocks at the end | what was reserved and allocated before the trace: counters begin there |
+//! | segments and blocks at the end, at the peak and at an `oom` | counters `gpu0 free segments`, `gpu0 largest free piece` |
 //! | `oom` | annotations |
 //!
 //! Memory holds an event as 40 bytes, each different frame once, and what Python's pickler refers back to.
 
+mod layout;
 mod snapshot;
 
 use std::io::BufReader;
@@ -23,6 +25,7 @@ use crate::Error;
 use crate::doubtful::Memory;
 use crate::importer::{Import, Importer};
 use crate::pickle;
+use layout::{Free, Layout};
 use snapshot::{Action, Event, Snapshot};
 
 const NO_TIMES: &str = "the snapshot has no times, which PyTorch 2.2 and later record: its events are in their order, one \
@@ -98,7 +101,32 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
         }
         counter(import, *device, "reserved", 0, totals.reserved)?;
     }
-    for event in &snapshot.events {
+    let free_after = layout::at_moments(&snapshot, &totals);
+    let free = |import: &mut Import<'_>, device: u32, time_ns: i64, free: Free| {
+        counter(
+            import,
+            device,
+            "free segments",
+            time_ns,
+            free.in_free_segments,
+        )?;
+        counter(
+            import,
+            device,
+            "largest free piece",
+            time_ns,
+            free.largest_piece,
+        )
+    };
+    for ((device, after), of) in &free_after {
+        if after.is_none() {
+            free(import, *device, 0, *of)?;
+        }
+    }
+    for (at, event) in snapshot.events.iter().enumerate() {
+        if let Some(of) = free_after.get(&(event.device, Some(at))) {
+            free(import, event.device, event.time_ns - origin_ns, *of)?;
+        }
         import.notes.read(event.action.name());
         let time_ns = event.time_ns - origin_ns;
         let totals = totals.entry(event.device).or_default();
@@ -109,12 +137,16 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
             Action::Reserve => (&mut reserved, size),
             Action::Release => (&mut reserved, -size),
             Action::OutOfMemory => {
+                let device_free = event.device_free();
+                let device_free =
+                    device_free.map_or(String::new(), |bytes| format!(",\"device_free\":{bytes}"));
+                let arguments = format!("{{\"bytes\":{}{device_free}}}", event.bytes);
                 let row = AnnotationRow {
                     kind: instant,
                     name: import.text("out of memory"),
                     device: Some(event.device),
                     time_ns,
-                    arguments: Some(import.text(&format!("{{\"bytes\":{}}}", event.bytes))),
+                    arguments: Some(import.text(&arguments)),
                     ..AnnotationRow::default()
                 };
                 import.add(&row)?;
@@ -159,6 +191,10 @@ fn write(mut snapshot: Snapshot, import: &mut Import<'_>) -> Result<Option<i64>,
             end_ns,
             end.in_free_segments,
         )?;
+        if let Some(layout) = Layout::at_end(&snapshot.segments, *device) {
+            let largest = layout.free().largest_piece;
+            counter(import, *device, "largest free piece", end_ns, largest)?;
+        }
     }
     if snapshot.out_of_range > 0 {
         let reason = "event with an impossible time".to_owned();

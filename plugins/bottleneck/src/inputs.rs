@@ -88,8 +88,13 @@ pub const INPUTS: [Input; 46] = [
     ),
     may(
         "fragmentation",
-        "SELECT place, moment, footprint_bytes, free_bytes, largest_free_bytes, fragmentation_share, free_share \
-         FROM memory.fragmentation",
+        "SELECT place, moment, footprint_bytes, free_bytes, free_segments_bytes, largest_free_bytes, fragmentation_share, \
+         free_share FROM memory.fragmentation",
+    ),
+    may(
+        "out_of_memory",
+        "SELECT place, requested_bytes, live_bytes, reserved_bytes, largest_free_bytes, sentence FROM memory.out_of_memory \
+         ORDER BY time_ns",
     ),
     // Devices with memory in use when the recording began.
     may(

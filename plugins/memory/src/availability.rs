@@ -154,6 +154,11 @@ pub fn table(
                     .to_owned(),
             ),
             0 => add("fragmentation", NOT_MEASURABLE, no_address.clone()),
+            _ if pool.fragments.iter().all(|of| of.1.largest_free.is_none()) => add(
+                "fragmentation",
+                NOT_MEASURABLE,
+                "the segments of the allocator were not recorded".to_owned(),
+            ),
             some => add(
                 "fragmentation",
                 "measured",

@@ -7,7 +7,8 @@ use trueno_analysis::interner::Interner;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Batch, Result, Run, U64Slice, rank};
 
-use crate::initial_live::{AllocatorState, InitialLive, TAG, Totals};
+use crate::initial_live::{AllocatorState, InitialLive, OfPlace, TAG, Totals};
+use crate::out_of_memory::OutOfMemory;
 use crate::sample_weight::{scaled, stands_for};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -159,8 +160,8 @@ pub struct Events {
     pub rows: Vec<Rows>,
     /// Live bytes of each place at the beginning; `None`: unknown.
     pub initial_live: Vec<Option<InitialLive>>,
-    /// Readings of what the allocator of each place had reserved, by time.
-    pub reserved: Vec<Vec<(i64, i64)>>,
+    /// What the allocator of each place says of itself.
+    pub allocators: Vec<OfPlace>,
     /// Index of the tag for what was live before the first row.
     pub initial_tag: usize,
     /// Names of tags; `None` for rows without a tag.
@@ -173,6 +174,7 @@ pub struct Loaded {
     pub has_ranks: bool,
     pub ranks: Vec<Events>,
     pub allocators: BTreeMap<Place, AllocatorState>,
+    pub out_of_memory: BTreeMap<Place, Vec<OutOfMemory>>,
     /// Number of rows of 0 bytes, which change nothing and are left out.
     pub zero_rows: u64,
     /// Number of rows without a time, without bytes or with an invalid weight, which are left out.
@@ -240,6 +242,7 @@ impl Loaded {
         }
         let totals = Totals::load(run, out.has_ranks)?;
         out.allocators = totals.states(out.window);
+        out.out_of_memory = OutOfMemory::load(run, &totals, out.has_ranks, out.window)?;
         for rows in ranks.into_values() {
             out.ranks.push(Events::new(rows, &totals, out.window));
         }
@@ -333,7 +336,7 @@ impl Events {
             out.places.push(place);
             out.initial_live
                 .push(totals.initial_live(place, &rows, window));
-            out.reserved.push(totals.reserved(place).to_vec());
+            out.allocators.push(totals.of_place(place));
             out.rows.push(rows);
         }
         out

@@ -215,7 +215,7 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
     let (whole, detail) = if found.is_reserved {
         (
             "that its allocator had reserved",
-            "free is what was reserved and not allocated; the pieces are those of the addresses that had held a block",
+            "free is what was reserved and not allocated, without whole segments, which the allocator can return; a piece lies within one segment",
         )
     } else {
         (

@@ -5,14 +5,17 @@
 //! fragmentation = 1 − largest free piece / all free bytes: 0 when all that is free lies together,
 //! near 1 when it lies in crumbs.
 //!
-//! Where the allocator says how much it has reserved (counters `gpu<n> reserved`), the footprint is that, and free is what of
-//! it is not allocated. If that is less than the addresses used so far, some of these were returned to the system, and
-//! the pieces are not known. Where it does not say so, returned memory still counts as footprint.
+//! Where the allocator says how much it has reserved (counters `gpu<n> reserved`), the footprint is that. Addresses then do not
+//! show the pieces: segments that are side by side do not join, and memory that held no block has no address. The pieces are
+//! those of its segments (`gpu<n> largest free piece`) if they were recorded, else they are not known. Segments without a block
+//! (`gpu<n> free segments`) can be returned or used for anything: they are a cache and count as neither footprint's free bytes
+//! nor pieces. Where an allocator does not say what it has reserved, returned memory still counts as footprint.
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::events::{Event, Events};
+use crate::initial_live::FreeInSegments;
 use crate::ledger::Ledger;
 use crate::pools::{Pool, cell};
 
@@ -54,7 +57,10 @@ fn range(address: u64, bytes: i64) -> (u64, u64) {
 pub struct Fragments {
     pub footprint: i128,
     pub live: i128,
-    /// Largest piece of the addresses used so far without a live block; `None`: not known.
+    /// Segments of the allocator without a block; `None`: not known.
+    pub in_free_segments: Option<i128>,
+    /// Largest free piece of a segment, or of the addresses used so far if nothing says what was reserved; `None`: not
+    /// known.
     pub largest_free: Option<i128>,
     /// The allocator said how much it had reserved.
     pub is_reserved: bool,
@@ -63,8 +69,14 @@ pub struct Fragments {
 }
 
 impl Fragments {
-    /// `footprint` is of the rows up to the moment, `ledger` what was live then, `reserved` what the allocator had.
-    pub fn at(footprint: Footprint, ledger: &Ledger, reserved: Option<i64>) -> Self {
+    /// `footprint` is of the rows up to the moment, `ledger` what was live then, `reserved` and `segments` what the
+    /// allocator had.
+    pub fn at(
+        footprint: Footprint,
+        ledger: &Ledger,
+        reserved: Option<i64>,
+        segments: Option<FreeInSegments>,
+    ) -> Self {
         let footprint = footprint.0.finish();
         let blocks = ledger.blocks();
         let blocks: Vec<_> = blocks
@@ -77,6 +89,7 @@ impl Fragments {
         let of_addresses = Self {
             footprint: length(footprint.ranges()),
             live: length(live.ranges()),
+            in_free_segments: None,
             largest_free: Some(largest_free),
             is_reserved: false,
             twice: in_blocks - length(live.ranges()),
@@ -87,8 +100,8 @@ impl Fragments {
             Some(reserved) if reserved >= all_live => Self {
                 footprint: reserved,
                 live: all_live,
-                largest_free: (reserved >= of_addresses.footprint)
-                    .then(|| largest_free.min(reserved - all_live)),
+                in_free_segments: segments.map(|of| of.in_free_segments.into()),
+                largest_free: segments.map(|of| of.largest_piece.into()),
                 is_reserved: true,
                 ..of_addresses
             },
@@ -96,8 +109,9 @@ impl Fragments {
         }
     }
 
+    /// Free bytes beside blocks.
     pub fn free(&self) -> i128 {
-        self.footprint - self.live
+        (self.footprint - self.live - self.in_free_segments.unwrap_or(0)).max(0)
     }
 
     /// 1 − largest free piece / free; `None` if nothing is free, or the pieces are not known.
@@ -120,7 +134,9 @@ fn length(ranges: &[(u64, u64)]) -> i128 {
 }
 
 /// Table `fragmentation`: for places with addresses a row at the peak and one after the last row.
-/// `fragmentation_share` = 1 − largest free / free, null if nothing is free or its pieces are not known. `free_share` = free / footprint.
+/// `free_segments_bytes`: in segments of the allocator without a block, null if they are not known. `free_bytes` = footprint −
+/// live − those. `fragmentation_share` = 1 − largest free / free, null if nothing is free or its pieces are not known.
+/// `free_share` = free / footprint.
 /// `twice_bytes` = Σ live blocks − their union.
 pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
     let rows: Vec<(usize, &str, &Fragments)> = pools
@@ -139,6 +155,10 @@ pub fn table(events: &Events, pools: &[Pool]) -> TableBuilder {
             rows.iter().map(|row| cell(row.2.footprint)),
         )
         .i64("live_bytes", rows.iter().map(|row| cell(row.2.live)))
+        .i64(
+            "free_segments_bytes",
+            rows.iter().map(|row| row.2.in_free_segments.map(cell)),
+        )
         .i64("free_bytes", rows.iter().map(|row| cell(row.2.free())))
         .i64(
             "largest_free_bytes",

@@ -5,6 +5,7 @@
 //! Σ rows up to its time. Without them live bytes count from when the recording began.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
@@ -33,6 +34,41 @@ pub struct Totals {
     reserved: Readings,
     /// The part of it in segments without a block.
     in_free_segments: Readings,
+    /// The largest free piece beside blocks, within one segment.
+    largest_free: Readings,
+}
+
+/// The allocator of one place over time: times and bytes, by time.
+#[derive(Clone, Debug, Default)]
+pub struct OfPlace {
+    pub allocated: Vec<(i64, i64)>,
+    pub reserved: Vec<(i64, i64)>,
+    in_free_segments: Vec<(i64, i64)>,
+    largest_free: Vec<(i64, i64)>,
+}
+
+/// The free memory of an allocator by its segments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FreeInSegments {
+    /// Bytes of segments without a block, which the allocator can return.
+    pub in_free_segments: i64,
+    /// The largest free piece beside blocks, within one segment.
+    pub largest_piece: i64,
+}
+
+impl OfPlace {
+    /// The segments when they were last read in `times`.
+    pub fn segments(&self, times: Range<i64>) -> Option<FreeInSegments> {
+        let last = |readings: &[(i64, i64)]| {
+            let count = readings.partition_point(|reading| reading.0 < times.end);
+            let last = readings[..count].last()?;
+            (last.0 >= times.start).then_some(last.1)
+        };
+        Some(FreeInSegments {
+            in_free_segments: last(&self.in_free_segments)?,
+            largest_piece: last(&self.largest_free)?,
+        })
+    }
 }
 
 impl Totals {
@@ -61,6 +97,7 @@ impl Totals {
                     "allocated" => &mut out.allocated,
                     "reserved" => &mut out.reserved,
                     "free segments" => &mut out.in_free_segments,
+                    "largest free piece" => &mut out.largest_free,
                     _ => return None,
                 };
                 Some((number.parse::<i64>().ok()?, readings))
@@ -84,6 +121,7 @@ impl Totals {
             &mut out.allocated,
             &mut out.reserved,
             &mut out.in_free_segments,
+            &mut out.largest_free,
         ] {
             for of_device in readings.values_mut() {
                 of_device.sort_by_key(|reading| reading.0);
@@ -92,9 +130,14 @@ impl Totals {
         Ok(out)
     }
 
-    /// The readings of what a place has reserved.
-    pub fn reserved(&self, place: Place) -> &[(i64, i64)] {
-        self.reserved.get(&place).map_or(&[], Vec::as_slice)
+    pub fn of_place(&self, place: Place) -> OfPlace {
+        let of = |readings: &Readings| readings.get(&place).cloned().unwrap_or_default();
+        OfPlace {
+            allocated: of(&self.allocated),
+            reserved: of(&self.reserved),
+            in_free_segments: of(&self.in_free_segments),
+            largest_free: of(&self.largest_free),
+        }
     }
 
     /// What the allocator of each device held when it was last read.

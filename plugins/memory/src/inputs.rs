@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-pub const INPUTS: [Input; 11] = [
+pub const INPUTS: [Input; 12] = [
     // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
     // keeps that order where the clock did not tick in between.
     Input::sql(
@@ -48,7 +48,8 @@ pub const INPUTS: [Input; 11] = [
     Input::sql(
         "totals",
         "SELECT time_ns, name, value FROM counters \
-         WHERE (name LIKE 'gpu% allocated' OR name LIKE 'gpu% reserved' OR name LIKE 'gpu% free segments') \
+         WHERE (name LIKE 'gpu% allocated' OR name LIKE 'gpu% reserved' OR name LIKE 'gpu% free segments' \
+         OR name LIKE 'gpu% largest free piece') \
          AND source IN ('measured', 'computed') AND unit = 'bytes'",
     )
     .optional(),
@@ -57,10 +58,17 @@ pub const INPUTS: [Input; 11] = [
         "totals_of_ranks",
         "SELECT r.rank AS rank, c.time_ns AS time_ns, c.name AS name, c.value AS value \
          FROM counters AS c JOIN ranks AS r ON c.rank = r.rank \
-         WHERE (c.name LIKE 'gpu% allocated' OR c.name LIKE 'gpu% reserved' OR c.name LIKE 'gpu% free segments') \
-         AND c.source IN ('measured', 'computed') AND c.unit = 'bytes'",
+         WHERE (c.name LIKE 'gpu% allocated' OR c.name LIKE 'gpu% reserved' OR c.name LIKE 'gpu% free segments' \
+         OR c.name LIKE 'gpu% largest free piece') AND c.source IN ('measured', 'computed') AND c.unit = 'bytes'",
     )
     .optional(),
     // Only there where the run holds ranks: the host memory of each is its own.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),
+    // Requests that an allocator could not meet.
+    Input::sql(
+        "failed_requests",
+        "SELECT device, time_ns, arguments FROM annotations WHERE kind = 'instant' AND name = 'out of memory' \
+         AND device IS NOT NULL AND arguments LIKE '{\"bytes\":%' ORDER BY time_ns",
+    )
+    .optional(),
 ];

@@ -16,6 +16,7 @@ pub mod inputs;
 pub mod ledger;
 pub mod lifetimes;
 pub mod live;
+pub mod out_of_memory;
 pub mod owners;
 pub mod parts;
 pub mod peak;

@@ -9,7 +9,7 @@ use crate::Options;
 use crate::events::{Heap, Place};
 use crate::section::{PlaceFindings, Section, TABLES, builder, dropped};
 
-pub const MERGE_INPUTS: [Input; 14] = [
+pub const MERGE_INPUTS: [Input; 15] = [
     Input::sql("places", "SELECT * FROM memory.places"),
     Input::sql("live", "SELECT * FROM memory.live"),
     Input::sql("peak_owners", "SELECT * FROM memory.peak_owners"),
@@ -20,6 +20,7 @@ pub const MERGE_INPUTS: [Input; 14] = [
     Input::sql("measures", "SELECT * FROM memory.measures"),
     Input::sql("problems", "SELECT * FROM memory.problems"),
     Input::sql("suspects", "SELECT * FROM memory.suspects"),
+    Input::sql("out_of_memory", "SELECT * FROM memory.out_of_memory"),
     Input::sql("place_keys", "SELECT * FROM memory.place_keys"),
     Input::sql("place_findings", "SELECT * FROM memory.place_findings"),
     Input::sql("row_counts", "SELECT * FROM memory.row_counts"),

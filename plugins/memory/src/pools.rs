@@ -210,9 +210,12 @@ impl Pool {
             } = checkpoints.at_peak(rows, count);
             let last = count.checked_sub(1).map(|last| rows.get(last).time_ns);
             if has_fragments {
-                let until_ns = last.unwrap_or(from_ns).saturating_add(1);
-                let reserved = last_before(&events.reserved[place], until_ns);
-                let fragments = Fragments::at(footprint, &ledger, reserved);
+                let at_ns = last.unwrap_or(from_ns);
+                let until_ns = at_ns.saturating_add(1);
+                let allocator = &events.allocators[place];
+                let reserved = last_before(&allocator.reserved, until_ns);
+                let segments = allocator.segments(at_ns..until_ns);
+                let fragments = Fragments::at(footprint, &ledger, reserved, segments);
                 pool.fragments.push(("peak", fragments));
             }
             pool.peak = Some(Peak {
@@ -227,8 +230,11 @@ impl Pool {
         }
         if has_fragments {
             let until_ns = events.window.map_or(i64::MAX, |window| window.until_ns);
-            let reserved = last_before(&events.reserved[place], until_ns);
-            let fragments = Fragments::at(state.footprint, &pool.end, reserved);
+            let allocator = &events.allocators[place];
+            let reserved = last_before(&allocator.reserved, until_ns);
+            let last = rows.len().checked_sub(1).map(|last| rows.get(last).time_ns);
+            let segments = last.and_then(|last_ns| allocator.segments(last_ns..until_ns));
+            let fragments = Fragments::at(state.footprint, &pool.end, reserved, segments);
             pool.fragments.push(("end", fragments));
         }
         pool.growth = crate::growth::growth_by_tag(events, &pool, ends);

@@ -14,11 +14,12 @@ use crate::growth::Ends;
 use crate::owners::Owners;
 use crate::pools::{Pool, cell};
 use crate::{
-    availability, churn, findings, fragments, growth, ledger, lifetimes, live, peak, pools,
+    availability, churn, findings, fragments, growth, ledger, lifetimes, live, out_of_memory, peak,
+    pools,
 };
 
 /// Tables of the section in the order in which they are emitted. Each has a column `place`.
-pub const TABLES: [&str; 10] = [
+pub const TABLES: [&str; 11] = [
     "places",
     "live",
     "peak_owners",
@@ -29,7 +30,11 @@ pub const TABLES: [&str; 10] = [
     "measures",
     "problems",
     "suspects",
+    OUT_OF_MEMORY,
 ];
+const OUT_OF_MEMORY: &str = "out_of_memory";
+/// All tables but the last, which is about all ranks.
+const TABLES_OF_RANK: usize = TABLES.len() - 1;
 /// The table whose row limit applies to all places together.
 const BY_BRICK: &str = "by_brick";
 
@@ -81,7 +86,7 @@ impl Section {
             producer: Producer::of_run(&of_run),
         };
         let mut places = Vec::new();
-        let mut tables: Vec<Vec<Table>> = vec![Vec::new(); TABLES.len()];
+        let mut tables: Vec<Vec<Table>> = vec![Vec::new(); TABLES_OF_RANK];
         let mut allocators = loaded.allocators;
         let mut ranks = loaded.ranks;
         if ranks.is_empty() {
@@ -99,11 +104,24 @@ impl Section {
                 all.push(table.finish()?);
             }
         }
+        let failed = out_of_memory::table(&loaded.out_of_memory).finish()?;
+        tables.extend([vec![failed]]);
         places.extend(allocators.iter().map(|(place, state)| PlaceFindings {
             place: *place,
             peak_bytes: None,
             findings: findings::unused(&place.name(), state).into_iter().collect(),
         }));
+        for (place, failed) in &loaded.out_of_memory {
+            let finding = out_of_memory::finding(&place.name(), failed);
+            match places.iter_mut().find(|of| of.place == *place) {
+                Some(of) => of.findings.splice(0..0, finding).for_each(drop),
+                None => places.push(PlaceFindings {
+                    place: *place,
+                    peak_bytes: None,
+                    findings: finding.into_iter().collect(),
+                }),
+            }
+        }
         Self {
             places,
             zero_rows: loaded.zero_rows,
@@ -142,6 +160,10 @@ impl Section {
         let has_rows = self.tables.first().is_some_and(|places| places.rows() > 0);
         if !has_rows {
             run.emit(availability::nothing_recorded(self.producer))?;
+            let mut tables = self.tables.into_iter();
+            if let Some(failed) = tables.find(|of| of.name() == OUT_OF_MEMORY && of.rows() > 0) {
+                run.emit(builder(failed))?;
+            }
             let mut states = self
                 .places
                 .into_iter()
@@ -197,7 +219,7 @@ impl Work<'_> {
         &self,
         run: &Run,
         events: &Events,
-    ) -> Result<(Vec<PlaceFindings>, [TableBuilder; TABLES.len()])> {
+    ) -> Result<(Vec<PlaceFindings>, [TableBuilder; TABLES_OF_RANK])> {
         let (options, wall_ns) = (self.options, self.wall_ns);
         let mut pools = Vec::with_capacity(events.places.len());
         for place in 0..events.places.len() {

@@ -248,10 +248,8 @@ fn the_footprint_is_what_the_allocator_has_reserved() {
         at_peak(&run(&MOVED, &totals, None))
     };
     assert_eq!(reserved(150.0), [Some(150), Some(120), Some(30), None]);
-    assert_eq!(
-        reserved(220.0),
-        [Some(220), Some(120), Some(100), Some(100)]
-    );
+    // Addresses side by side may be of two segments, which do not join.
+    assert_eq!(reserved(220.0), [Some(220), Some(120), Some(100), None]);
     // Less than lives: not believed.
     assert_eq!(reserved(50.0), [Some(220), Some(120), Some(100), Some(100)]);
     let before = [
@@ -259,10 +257,72 @@ fn the_footprint_is_what_the_allocator_has_reserved() {
         (30, "gpu0 reserved", 1500.0),
     ];
     let output = run(&MOVED, &before, None);
+    assert_eq!(at_peak(&output), [Some(1500), Some(1120), Some(380), None]);
+}
+
+#[test]
+fn segments_without_a_block_are_not_fragmentation() {
+    let totals = [
+        (30, "gpu0 reserved", 500.0),
+        (30, "gpu0 free segments", 180.0),
+        (30, "gpu0 largest free piece", 40.0),
+        // Of another moment.
+        (35, "gpu0 free segments", 400.0),
+        (35, "gpu0 largest free piece", 7.0),
+    ];
+    let output = run(&MOVED, &totals, None);
     assert_eq!(
         at_peak(&output),
-        [Some(1500), Some(1120), Some(380), Some(100)]
+        [Some(500), Some(120), Some(200), Some(40)]
     );
+    let table = output.table("fragmentation");
+    assert_eq!(table.i64("free_segments_bytes").unwrap().get(0), Some(180));
+    assert_eq!(table.f64("fragmentation_share").unwrap().get(0), Some(0.8));
+    assert!(output.finding("fragmentation").is_some());
+    let cached = [totals[0], (30, "gpu0 free segments", 380.0), totals[2]];
+    let output = run(&MOVED, &cached, None);
+    assert_eq!(at_peak(&output)[2], Some(0));
+    assert!(output.finding("fragmentation").is_none());
+}
+
+#[test]
+fn a_request_that_failed_is_a_finding_with_what_was_live() {
+    let totals = [
+        (30, "gpu0 allocated", 120.0),
+        (30, "gpu0 reserved", 150.0),
+        (40, "gpu0 allocated", 0.0),
+    ];
+    let failed = || {
+        Table::build("failed_requests")
+            .i64("device", [0, 0, 0])
+            .i64("time_ns", [35, 36, 37])
+            .text(
+                "arguments",
+                [
+                    "{\"bytes\":500,\"device_free\":20}",
+                    "{\"bytes\":400}",
+                    "{\"bytes\":\"many\"}",
+                ],
+            )
+    };
+    let mut tables = inputs(&MOVED, &totals, None);
+    tables.push(failed());
+    let output = testing::run::<Memory>(tables, "{}").unwrap();
+    assert_eq!(
+        output.finding("out_of_memory").unwrap().title,
+        "gpu0 ran out of memory: 500 B requested, 20 B free on the device, 120 B live, 30 B reserved and not allocated, \
+         first of 2 times"
+    );
+    let table = output.table("out_of_memory");
+    let free = table.i64("device_free_bytes").unwrap();
+    assert_eq!((free.get(0), free.get(1)), (Some(20), None));
+    assert_eq!(table.i64("live_bytes").unwrap().values(), [120, 120]);
+    // Nothing else was recorded.
+    let mut tables = inputs(&[], &[], None);
+    tables.push(failed());
+    let output = testing::run::<Memory>(tables, "{}").unwrap();
+    assert_eq!(output.table("out_of_memory").rows(), 2);
+    assert_eq!(output.findings[0].code, "out_of_memory");
 }
 
 #[test]

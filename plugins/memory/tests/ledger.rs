@@ -138,9 +138,10 @@ proptest! {
             length = if ever.contains(&byte) && !live.contains(&byte) { length + 1 } else { 0 };
             longest = longest.max(length);
         }
-        prop_assert_eq!(Fragments::at(footprint, &ledger, None), Fragments {
+        prop_assert_eq!(Fragments::at(footprint, &ledger, None, None), Fragments {
             footprint: ever.len() as i128,
             live: live.len() as i128,
+            in_free_segments: None,
             largest_free: Some(longest),
             is_reserved: false,
             twice: i128::from(in_blocks) - live.len() as i128,

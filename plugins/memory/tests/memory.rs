@@ -310,9 +310,9 @@ fn holes_at_the_peak_are_fragmentation() {
     let output = run(&rows, &[]);
     assert_eq!(
         output.table("fragmentation").to_string(),
-        "place  moment  footprint_bytes  live_bytes  free_bytes  largest_free_bytes  fragmentation_share           free_share  twice_bytes\n\
-         host   peak               3000        2500         500                 100                  0.8  0.16666666666666666            0\n\
-         host   end                3000        2500         500                 100                  0.8  0.16666666666666666            0\n"
+        "place  moment  footprint_bytes  live_bytes  free_segments_bytes  free_bytes  largest_free_bytes  fragmentation_share           free_share  twice_bytes\n\
+         host   peak               3000        2500                 null         500                 100                  0.8  0.16666666666666666            0\n\
+         host   end                3000        2500                 null         500                 100                  0.8  0.16666666666666666            0\n"
     );
     let finding = output.finding("fragmentation").unwrap();
     assert_eq!(

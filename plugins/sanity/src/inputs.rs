@@ -27,7 +27,8 @@ pub const INPUTS: [Input; 20] = [
     Input::sql(
         "bricks",
         "SELECT id, parent, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, \
-         kind = 'run' OR kind = 'iteration' OR kind = 'layer' AS is_scope FROM bricks",
+         kind = 'run' OR kind = 'iteration' OR kind = 'layer' AS is_scope, \
+         timing = 'bound' AND kind = 'task' AS is_open FROM bricks",
     ),
     Input::sql(
         "kernels",

@@ -3,6 +3,7 @@
 //! Each check passes, fails, or is *not measurable* where the run does not hold
 //! what would tell. A check that fails is a finding too, with a query that shows the rows.
 
+pub mod alike;
 pub mod check;
 pub mod clock;
 pub mod completeness;
@@ -62,6 +63,7 @@ fn judge(run: &mut Run, facts: &Facts, tallies: &Tallies) -> Result<()> {
     checks.push(completeness::coverage(facts, tallies));
     checks.push(completeness::one_timeline(facts, tallies));
     checks.extend(times::bounds(facts, tallies));
+    checks.push(alike::check(tallies.alike.as_ref()));
     checks.extend(times::links(facts, tallies));
     checks.extend(device::checks(facts, tallies));
     checks.push(decode::check(&tallies.decode, facts.nothing_missing()));

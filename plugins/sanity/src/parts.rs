@@ -2,6 +2,7 @@
 
 use trueno_plugin::{Input, Result, Run, Table, table_row};
 
+use crate::alike::Alike;
 use crate::clock::Clock;
 use crate::inputs::{RANK_PROBLEMS, RANKS, RUN, SEGMENTS};
 use crate::rows::TABLES;
@@ -32,6 +33,11 @@ table_row! {
         first_outside_id: Option<u64>,
         is_told: bool,
         covered_ns: u64,
+        work_rows: u64,
+        least_dur_ns: Option<i64>,
+        most_dur_ns: Option<i64>,
+        first_start_ns: Option<i64>,
+        last_start_ns: Option<i64>,
         edges: u64,
         edges_to_nowhere: u64,
         launches: u64,
@@ -79,6 +85,7 @@ table_row! {
 pub fn emit(run: &mut Run, tallies: &Tallies) -> Result<()> {
     let nesting = &tallies.nesting;
     let first = nesting.first_outside;
+    let alike = tallies.alike;
     let row = TalliesRow {
         twice: tallies.twice,
         linked: nesting.linked,
@@ -90,6 +97,11 @@ pub fn emit(run: &mut Run, tallies: &Tallies) -> Result<()> {
         first_outside_id: first.and_then(|row| row.id),
         is_told: tallies.work.is_told,
         covered_ns: tallies.work.covered_ns,
+        work_rows: alike.map_or(0, |alike| alike.rows),
+        least_dur_ns: alike.map(|alike| alike.least_dur_ns),
+        most_dur_ns: alike.map(|alike| alike.most_dur_ns),
+        first_start_ns: alike.map(|alike| alike.first_start_ns),
+        last_start_ns: alike.map(|alike| alike.last_start_ns),
         edges: tallies.edges.all,
         edges_to_nowhere: tallies.edges.marked,
         launches: tallies.launches.all,
@@ -182,6 +194,7 @@ fn of_part(row: &TalliesRow<'_>) -> Tallies {
             first_outside,
         },
         work: Work::covering(row.is_told, row.covered_ns),
+        alike: alike_of(row),
         edges: marked(row.edges, row.edges_to_nowhere),
         launches: marked(row.launches, row.early_launches),
         early_ns: row.early_ns,
@@ -195,6 +208,16 @@ fn of_part(row: &TalliesRow<'_>) -> Tallies {
         },
         ..Tallies::default()
     }
+}
+
+fn alike_of(row: &TalliesRow<'_>) -> Option<Alike> {
+    Some(Alike {
+        rows: row.work_rows,
+        least_dur_ns: row.least_dur_ns?,
+        most_dur_ns: row.most_dur_ns?,
+        first_start_ns: row.first_start_ns?,
+        last_start_ns: row.last_start_ns?,
+    })
 }
 
 fn number_of(name: &str) -> Option<usize> {

@@ -62,6 +62,7 @@ pub struct Columns<'a> {
     dur_ns: I64Slice<'a>,
     is_bound: Option<BoolSlice<'a>>,
     is_scope: Option<BoolSlice<'a>>,
+    is_open: Option<BoolSlice<'a>>,
     valid: Option<BoolSlice<'a>>,
 }
 
@@ -82,6 +83,7 @@ impl<'a> Columns<'a> {
             dur_ns: batch.i64("dur_ns")?,
             is_bound: bool("is_bound")?,
             is_scope: bool("is_scope")?,
+            is_open: bool("is_open")?,
             valid: bool("valid")?,
         })
     }
@@ -105,6 +107,12 @@ impl<'a> Columns<'a> {
     #[inline]
     pub fn is_bound(&self, row: usize) -> bool {
         flag(self.is_bound, row, false)
+    }
+
+    /// True if the row states how long something was open. That it bounds work is then no fault of the recording.
+    #[inline]
+    pub fn is_open(&self, row: usize) -> bool {
+        flag(self.is_open, row, false)
     }
 
     /// True if the row shows when work ran: it is valid, not a bound, and no run, iteration or layer.

@@ -8,6 +8,7 @@
 use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{Result, Run, Table, rank};
 
+use crate::alike::Alike;
 use crate::facts::Facts;
 use crate::rows::{Columns, Row, TABLES, Threads};
 use crate::tallies::{Counts, FirstOutside, Marked, Tallies};
@@ -85,7 +86,7 @@ impl Scanner {
                 let has_no_end = row.start_ns.checked_add(row.dur_ns).is_none();
                 let is_outside = row.start_ns < 0 || has_no_end || row.end_ns() > end_ns;
                 counts.outside += u64::from(is_outside);
-                counts.bound += u64::from(columns.is_bound(at));
+                counts.bound += u64::from(columns.is_bound(at) && !columns.is_open(at));
                 if let Some(id) = id
                     && !self.ids.insert_first(id, number)
                 {
@@ -94,6 +95,8 @@ impl Scanner {
                 if table != WAITS && row.dur_ns >= 0 && columns.is_work(at) {
                     let rank = self.rank(id.unwrap_or(0));
                     self.work.add(rank, row.start_ns, row.end_ns());
+                    let alike = Alike::of_row(row.start_ns, row.dur_ns);
+                    Alike::merge(&mut self.out.alike, alike);
                 }
                 if is_kept {
                     self.kept.push(row);

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Run, Table};
 
+use crate::alike::Alike;
 use crate::clock::Clock;
 use crate::decode;
 use crate::facts::Facts;
@@ -86,6 +87,8 @@ pub struct Tallies {
     pub nesting: Nesting,
     /// When recorded work ran.
     pub work: Work,
+    /// `None`: no row shows when work ran.
+    pub alike: Option<Alike>,
     /// Edges. Marked: those that lead to a missing row.
     pub edges: Marked,
     /// Kernels with a linked launch. Marked: those that begin before it.
@@ -149,6 +152,9 @@ impl Tallies {
         add(&mut self.twice, other.twice);
         self.nesting.merge(&other.nesting);
         self.work.merge(&other.work);
+        if let Some(alike) = other.alike {
+            Alike::merge(&mut self.alike, alike);
+        }
         self.edges.merge(&other.edges);
         self.launches.merge(&other.launches);
         self.early_ns = self.early_ns.max(other.early_ns);

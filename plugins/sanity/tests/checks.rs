@@ -71,7 +71,18 @@ impl Made {
         self.output_with(Vec::new())
     }
 
+    fn output_of(&self, bricks: TableBuilder) -> Output {
+        self.output_from(bricks, Vec::new())
+    }
+
     fn output_with(&self, more: Vec<TableBuilder>) -> Output {
+        let bricks = intervals("bricks", &self.bricks, true, false)
+            .bool("is_bound", flag(&self.bricks, false))
+            .bool("is_scope", self.bricks.iter().map(|row| row.0 == 1));
+        self.output_from(bricks, more)
+    }
+
+    fn output_from(&self, bricks: TableBuilder, more: Vec<TableBuilder>) -> Output {
         let counts = |name: &'static str, a: (&'static str, i64), b: (&'static str, i64)| {
             Table::build(name).i64(a.0, [a.1]).i64(b.0, [b.1])
         };
@@ -98,9 +109,7 @@ impl Made {
                 .u64("rows_read", [3_u64])
                 .u64("rows_lost", [self.rows_lost])
                 .bool("verified", [self.verified]),
-            intervals("bricks", &self.bricks, true, false)
-                .bool("is_bound", flag(&self.bricks, false))
-                .bool("is_scope", self.bricks.iter().map(|row| row.0 == 1)),
+            bricks,
             intervals("kernels", &self.kernels, true, true)
                 .bool("is_bound", flag(&self.kernels, false))
                 .bool("valid", flag(&self.kernels, true)),
@@ -378,6 +387,50 @@ fn coverage_and_cost_need_what_they_divide_by() {
         ..sane()
     };
     not_measurable(&scopes, "coverage");
+}
+
+/// Names and values that someone drew as a trace, with a duration that means nothing.
+#[test]
+fn rows_of_one_duration_fail() {
+    let list = |rows: u64, step_ns: i64, last_ns: i64| Made {
+        wall_ns: Some(1_000_000),
+        bricks: (0..rows)
+            .map(|id| {
+                let dur_ns = if id + 1 == rows { last_ns } else { 100 };
+                (id + 10, None, id as i64, id as i64 * step_ns, dur_ns)
+            })
+            .collect(),
+        kernels: vec![],
+        edges: vec![],
+        ..sane()
+    };
+    fails(&list(25, 0, 100), "durations_differ", 25);
+    fails(&list(100, 200, 100), "durations_differ", 100);
+    let finding = list(25, 0, 100).output();
+    let finding = finding.finding("durations_differ").unwrap();
+    assert_eq!(
+        finding.title,
+        "all rows have one duration: 25 rows of 100 ns (expected: durations that differ)"
+    );
+    // A clock that ticks slowly makes a few durations equal.
+    for few in [list(9, 0, 100), list(99, 200, 100)] {
+        not_measurable(&few, "durations_differ");
+    }
+    for other in [list(25, 0, 101), list(100, 200, 99)] {
+        let verdict = verdict(&other.output(), "durations_differ");
+        assert_eq!(verdict, ("pass".to_owned(), Some(0)));
+    }
+}
+
+#[test]
+fn tasks_that_were_only_open_are_no_fault() {
+    let open = |is_open: bool| {
+        let bricks = intervals("bricks", &[(1, None, 0, 0, 900)], true, false);
+        let bricks = bricks.bool("is_bound", [true]).bool("is_scope", [false]);
+        sane().output_of(bricks.bool("is_open", [is_open]))
+    };
+    assert_eq!(verdict(&open(true), "bound_rows").0, "pass");
+    assert_eq!(verdict(&open(false), "bound_rows").0, "fail");
 }
 
 #[test]

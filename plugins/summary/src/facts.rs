@@ -57,6 +57,10 @@ pub type Prediction = (String, i64);
 pub struct Facts {
     /// Length of the run, or of the report's window.
     pub wall_ns: Option<i64>,
+    /// Why no time of the run means anything.
+    pub meaningless: Option<Meaningless>,
+    /// Rows that only bound their work.
+    pub bound_rows: u64,
     /// True if this is about the whole of one run.
     pub is_whole: bool,
     /// The part of the run that the path and its gains are about, if it is not the whole.
@@ -126,6 +130,8 @@ pub struct Facts {
     pub incomplete_collectives: Vec<String>,
     /// Ranks and operations in dumps of PyTorch's Flight Recorder.
     pub flight_dumps: Option<(u64, u64)>,
+    /// The first request that the allocator of a device could not meet, in words.
+    pub out_of_memory: Option<String>,
     /// The place with the highest peak, if allocations were recorded.
     pub peak: Option<Peak>,
     /// Readings and names of counters.
@@ -134,6 +140,32 @@ pub struct Facts {
     pub allocator: Option<Allocator>,
     /// Summed times by name of a file without events, largest first.
     pub sums: Vec<(String, i64)>,
+}
+
+/// A check of `sanity` that failed, after which no time means anything.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Meaningless {
+    /// What holes without records there are, such as `1 hole, 100.00 % of wall`.
+    TwoClocks(String),
+    /// How many rows last how long.
+    OneDuration(String),
+}
+
+impl Meaningless {
+    /// The holes of a run need not lie in a part of it.
+    fn read(checks: &Table, is_part: bool) -> Result<Option<Self>> {
+        let rows = checks.text("check")?.iter();
+        let rows = rows.zip(checks.text("found")?.iter());
+        let of = |(check, found): (Option<&str>, Option<&str>)| {
+            let found = found.unwrap_or_default().to_owned();
+            match check? {
+                "durations_differ" => Some(Self::OneDuration(found)),
+                "one_timeline" if !is_part => Some(Self::TwoClocks(found)),
+                _ => None,
+            }
+        };
+        Ok(rows.filter_map(of).next())
+    }
 }
 
 /// A part of the run, such as `iteration 3`.
@@ -296,7 +328,11 @@ impl Facts {
         let paused_share = paused_share.unwrap_or(0.0);
         // Rows of a device may be counted as those of threads: nothing can be said of the host then.
         let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
+        let bound = run.table("open_intervals")?;
+        let bound = bound.i64("rows")?.iter().flatten().next().unwrap_or(0);
         Ok(Self {
+            meaningless: Meaningless::read(&run.table("meaningless")?, window.is_some())?,
+            bound_rows: bound.max(0).cast_unsigned(),
             path: path.filter(|_| !has_no_path),
             one_call: OneCall::read(&bricks, wall_ns)?,
             empty_graphs: texts(&graphs, "found")?.pop(),
@@ -349,6 +385,9 @@ impl Facts {
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
             incomplete_collectives: texts(&run.table("incomplete_collectives")?, "sentence")?,
             flight_dumps: flight_dumps(&run.table("flight_dumps")?)?,
+            out_of_memory: texts(&run.table("out_of_memory")?, "sentence")?
+                .into_iter()
+                .next(),
             peak: Peak::read(&memory, &run.table("memory_owners")?)?,
             counters: counters(&read)?,
             allocator: Allocator::read(&read)?,

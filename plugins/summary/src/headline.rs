@@ -18,6 +18,14 @@ pub struct Headline<'a> {
 impl<'a> Headline<'a> {
     /// Finds what bounds the run and what would help most.
     pub fn new(facts: &'a Facts) -> Self {
+        if facts.meaningless.is_some() {
+            return Self {
+                shares: None,
+                limit: None,
+                gain: Gain::NotKnown("the times of the run carry no information"),
+                facts,
+            };
+        }
         let shares = Shares::new(facts);
         Self {
             limit: Limit::find(facts, shares.as_ref()),

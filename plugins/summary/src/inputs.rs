@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 40] = all(
+pub const INPUTS: [Input; 43] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 40] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 40] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 43] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 40] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 43] {
     [
         may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
@@ -77,7 +77,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 40] {
         ),
         may(
             "bottlenecks",
-            "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.top ORDER BY rank",
+            "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.top WHERE class <> 'out_of_memory' ORDER BY rank",
         ),
         may("part", "SELECT name, from_ns, until_ns FROM report_part"),
         may(
@@ -118,9 +118,23 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 40] {
             "graph_launches",
             "SELECT found, count FROM sanity.checks WHERE check = 'graphs_with_work' AND verdict = 'fail'",
         ),
+        // Without these checks no time means anything.
+        may(
+            "meaningless",
+            "SELECT check, found FROM sanity.checks WHERE verdict = 'fail' \
+             AND (check = 'one_timeline' OR check = 'durations_differ')",
+        ),
+        may(
+            "open_intervals",
+            "SELECT CAST(SUM(bound_calls) AS BIGINT) AS rows FROM category.by_category",
+        ),
         may(
             "coverage",
             "SELECT found FROM sanity.checks WHERE check = 'coverage' AND verdict = 'pass'",
+        ),
+        may(
+            "out_of_memory",
+            "SELECT sentence FROM memory.out_of_memory ORDER BY time_ns, place",
         ),
         may("memory", "SELECT place, peak_bytes FROM memory.places"),
         may(

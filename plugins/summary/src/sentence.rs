@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
-use crate::facts::{Allocator, Facts, Peak};
+use crate::facts::{Allocator, Facts, Meaningless, Peak};
 use crate::gain::Gain;
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
@@ -119,13 +119,36 @@ fn sums_alone(sums: &[(String, i64)]) -> String {
     )
 }
 
-/// The sentence: what was timed, how busy it was, what bounds it, and what would help.
+/// The sentence: what failed, what was timed, how busy it was, what bounds it, and what would help.
 pub fn sentence(
     facts: &Facts,
     shares: Option<&Shares>,
     limit: Option<&Limit>,
     gain: &Gain,
 ) -> String {
+    let judged = judged(facts, shares, limit, gain);
+    match &facts.out_of_memory {
+        Some(failed) => format!("{failed} · {judged}"),
+        None => judged,
+    }
+}
+
+fn nothing_follows(why: &Meaningless) -> String {
+    match why {
+        Meaningless::TwoClocks(holes) => format!(
+            "times of several clocks or recordings ({holes}): nothing follows from shares of the wall \
+             (--from and --to are about one group of rows)"
+        ),
+        Meaningless::OneDuration(rows) => {
+            format!("all rows have one duration ({rows}): nothing follows from their times")
+        }
+    }
+}
+
+fn judged(facts: &Facts, shares: Option<&Shares>, limit: Option<&Limit>, gain: &Gain) -> String {
+    if let Some(why) = &facts.meaningless {
+        return nothing_follows(why);
+    }
     let Some(limit) = limit else {
         return match (&facts.sampled, facts.rows) {
             (Some(sampled), _) => {
@@ -154,6 +177,10 @@ pub fn sentence(
                 "only counters were recorded: {} of {}",
                 wording::many(facts.counters.0, "reading"),
                 wording::many(facts.counters.1, "counter")
+            ),
+            (None, _) if facts.bound_rows > 0 => format!(
+                "{} only bound the work in them; the work itself was not recorded",
+                wording::many(facts.bound_rows, "interval")
             ),
             (None, _) => "no bricks, kernels or calls were recorded".to_owned(),
         };

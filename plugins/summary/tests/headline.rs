@@ -1321,6 +1321,83 @@ fn waits_without_any_work_are_told_as_such() {
     );
 }
 
+/// Columns of the headline that conclude something from times.
+fn concluded(output: &Output) -> [bool; 2] {
+    let table = output.table("headline");
+    [
+        table.f64("gpu_busy_share").unwrap().get(0).is_some(),
+        table.text("bound_by").unwrap().get(0).is_some(),
+    ]
+}
+
+#[test]
+fn nothing_follows_from_times_that_carry_no_information() {
+    let told = |check: &str, found: &str, more: Vec<TableBuilder>| {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 90 * MS, 0, 0)]);
+        let mut tables = vec![
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            categories(&[("device", "GEMM", 90 * MS)]),
+            kernels(&[("gemm", 3, 90 * MS)]),
+            Table::build("meaningless")
+                .text("check", [check])
+                .text("found", [found]),
+            bottleneck("x_bound", (50 * MS, 0.5), "slow; do it saves"),
+        ];
+        tables.extend(more);
+        summary(tables)
+    };
+    let alike = told("durations_differ", "25 rows of 100 µs", Vec::new());
+    assert_eq!(
+        sentence(&alike),
+        "all rows have one duration (25 rows of 100 µs): nothing follows from their times"
+    );
+    assert_eq!(concluded(&alike), [false; 2]);
+    assert_eq!(
+        alike
+            .table("headline")
+            .text("gain_not_known")
+            .unwrap()
+            .get(0),
+        Some("the times of the run carry no information")
+    );
+    let apart = told("one_timeline", "1 hole, 100.00 % of wall", Vec::new());
+    assert!(sentence(&apart).starts_with("times of several clocks"));
+    assert_eq!(concluded(&apart), [false; 2]);
+    // The part that a window shows has no hole.
+    let window = Table::build("report_window")
+        .i64("from_ns", [0])
+        .i64("until_ns", [100 * MS]);
+    let part = told("one_timeline", "1 hole", vec![window]);
+    assert_eq!(concluded(&part), [true; 2]);
+}
+
+#[test]
+fn intervals_that_were_only_open_are_no_work() {
+    let open = Table::build("open_intervals").i64("rows", [12]);
+    assert_eq!(
+        sentence(&summary([wall(100 * MS, 12), open])),
+        "12 intervals only bound the work in them; the work itself was not recorded"
+    );
+}
+
+#[test]
+fn a_request_that_failed_comes_first() {
+    let failed = Table::build("out_of_memory").text(
+        "sentence",
+        ["gpu1 ran out of memory: 5.31 GB requested", "again"],
+    );
+    let places = Table::build("memory")
+        .text("place", ["gpu1"])
+        .i64("peak_bytes", [84_000_000_000]);
+    let told = summary([wall(100 * MS, 9), failed, places]);
+    assert_eq!(
+        sentence(&told),
+        "gpu1 ran out of memory: 5.31 GB requested · peak memory 84.0 GB on gpu1 · only memory was recorded, no work"
+    );
+}
+
 /// The path follows one lane: in its gaps, others may work.
 #[test]
 fn a_gap_of_the_path_in_which_other_threads_work_is_not_unrecorded() {

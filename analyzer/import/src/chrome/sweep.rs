@@ -367,6 +367,11 @@ impl Sweep<'_, '_> {
             HostEvent::Task => self.texts.task,
             _ => self.texts.function,
         };
+        // Something was open that long; when threads worked for it is not stated.
+        let timing = match record.event {
+            HostEvent::Task => self.texts.bound,
+            _ => self.texts.host,
+        };
         let flops = match record.event {
             HostEvent::Operator { flops, .. } => flops,
             _ => None,
@@ -383,7 +388,7 @@ impl Sweep<'_, '_> {
             thread,
             start_ns: record.start_ns - self.origin_ns,
             dur_ns: record.end_ns - record.start_ns,
-            timing: self.texts.host,
+            timing,
             iteration,
             flops,
             signature: self.collector.signature(record.name),

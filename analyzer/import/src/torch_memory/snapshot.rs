@@ -30,11 +30,37 @@ impl Action {
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub time_ns: i64,
+    /// Of [`Action::OutOfMemory`], the bytes that the device had free, as in PyTorch's own entry.
     pub address: u64,
     pub bytes: u64,
     pub frame: Option<u32>,
     pub device: u32,
     pub action: Action,
+}
+
+impl Event {
+    /// Bytes that the device had free when it ran out of memory.
+    pub fn device_free(&self) -> Option<i64> {
+        let is_one = self.action == Action::OutOfMemory;
+        i64::try_from(self.address).ok().filter(|_| is_one)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    pub address: u64,
+    pub bytes: u64,
+    pub is_free: bool,
+}
+
+/// A segment at the end.
+#[derive(Clone, Debug)]
+pub struct Segment {
+    pub device: u32,
+    pub address: u64,
+    pub bytes: u64,
+    pub is_expandable: bool,
+    pub blocks: Vec<Block>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +89,9 @@ struct Frame {
 pub struct Snapshot {
     pub events: Vec<Event>,
     pub ends: BTreeMap<u32, End>,
+    pub segments: Vec<Segment>,
+    /// Blocks of the segment that is being read.
+    blocks: Vec<Block>,
     frames: Vec<Frame>,
     numbers: HashMap<Frame, u32>,
     pub left_out: BTreeMap<String, u64>,
@@ -107,7 +136,11 @@ impl Sink for Snapshot {
             let frame = item(items, "frames").and_then(|frames| self.innermost(frames));
             self.events.push(Event {
                 time_ns,
-                address: number("addr").map_or(0, i64::cast_unsigned),
+                address: match number("device_free").or(number("addr")) {
+                    Some(address) => address.cast_unsigned(),
+                    None if action == Action::OutOfMemory => u64::MAX,
+                    None => 0,
+                },
                 bytes: number("size").map_or(0, i64::cast_unsigned),
                 frame,
                 // The list that it lies in says which.
@@ -116,8 +149,20 @@ impl Sink for Snapshot {
             });
             return Some(self.events.len() as u32 - 1);
         }
+        if let (Some(state), Some(bytes)) =
+            (item(items, "state").and_then(Value::text), number("size"))
+        {
+            self.blocks.push(Block {
+                // Blocks of a segment follow one another; PyTorch 2.0 does not state their addresses.
+                address: 0,
+                bytes: bytes.cast_unsigned(),
+                is_free: state == "inactive",
+            });
+            return Some(u32::MAX);
+        }
         if let (Some(device), Some(reserved)) = (number("device"), number("total_size")) {
             let device = u32::try_from(device).unwrap_or(0);
+            self.add_segment(items, device, reserved);
             let active = number("active_size");
             let allocated = number("allocated_size").or(active).unwrap_or(0);
             let end = self.ends.entry(device).or_default();
@@ -193,6 +238,27 @@ fn is_plumbing(name: &str) -> bool {
 impl Snapshot {
     pub fn is_one(&self) -> bool {
         self.has_segments || self.has_traces || !self.events.is_empty()
+    }
+
+    fn add_segment(&mut self, items: &[(Value, Value)], device: u32, bytes: i64) {
+        let mut blocks = std::mem::take(&mut self.blocks);
+        let Some(address) = item(items, "address").and_then(Value::number) else {
+            return;
+        };
+        let address = address.cast_unsigned();
+        let mut next = address;
+        for block in &mut blocks {
+            block.address = next;
+            next = next.saturating_add(block.bytes);
+        }
+        let is_expandable = item(items, "is_expandable").and_then(Value::number);
+        self.segments.push(Segment {
+            device,
+            address,
+            bytes: bytes.cast_unsigned(),
+            is_expandable: is_expandable.is_some_and(|is| is != 0),
+            blocks,
+        });
     }
 
     fn frame(&mut self, file: &Value, line: i64, name: &Value) -> u32 {

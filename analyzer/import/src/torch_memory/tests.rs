@@ -60,17 +60,72 @@ fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
             "0 gpu0 reserved 2097152",
             "10000 gpu0 allocated 1536",
             "20000 gpu0 allocated 2048",
+            "20000 gpu0 free segments 0",
+            "20000 gpu0 largest free piece 2094592",
             "31000 gpu0 allocated 1536",
             "40000 gpu0 free segments 0",
+            "40000 gpu0 free segments 0",
+            "40000 gpu0 largest free piece 2095616",
+            "40000 gpu0 largest free piece 2095616",
         ]
     );
     let columns = "name time_ns device arguments";
     assert_eq!(
         run.rows("annotations", columns),
-        ["out of memory 40000 0 {\"bytes\":1099511627776}"]
+        ["out of memory 40000 0 {\"bytes\":1099511627776,\"device_free\":5}"]
     );
     assert_eq!(run.wall_ns, Some(40_000));
     assert_eq!(run.run.clock.origin_realtime_ns, 1_700_000_000_000_000_000);
+}
+
+/// A segment that grows out of use and one that is full, with a hole of 1,024 bytes at the peak.
+fn two_segments(is_expandable: bool) -> serde_json::Value {
+    let event = |action: &str, addr: u64, size: u64, time_us: u64| serde_json::json!({"action": action, "addr": addr, "size": size, "time_us": time_us});
+    let segment = |address: u64, blocks: &[(u64, &str)]| {
+        let total = blocks.iter().map(|block| block.0).sum::<u64>();
+        let used = blocks.iter().filter(|block| block.1 != "inactive");
+        let blocks = blocks.iter();
+        let blocks: Vec<_> = blocks
+            .map(|(size, state)| serde_json::json!({"size": size, "state": state}))
+            .collect();
+        serde_json::json!({
+            "device": 0, "address": address, "total_size": total, "is_expandable": is_expandable,
+            "allocated_size": used.map(|block| block.0).sum::<u64>(), "blocks": blocks,
+        })
+    };
+    serde_json::json!({
+        "segments": [
+            segment(0x10000, &[(1024, "inactive"), (3072, "active_allocated")]),
+            // Right behind the first: a piece of the one does not go on in the other.
+            segment(0x11000, &[(4096, "inactive")]),
+        ],
+        "device_traces": [[
+            event("segment_alloc", 0x11000, 4096, 1),
+            event("alloc", 0x11000, 4000, 2),
+            event("free_completed", 0x11000, 4000, 3),
+        ]],
+    })
+}
+
+#[test]
+fn free_pieces_at_the_peak_lie_within_segments() {
+    let counters = |is_expandable| {
+        let run = read(&pickled(&two_segments(is_expandable)), false).unwrap();
+        let rows = run.rows("counters", "time_ns name value").into_iter();
+        let rows: Vec<String> = rows.filter(|row| row.contains("free")).collect();
+        rows
+    };
+    assert_eq!(
+        counters(false),
+        [
+            "1000 gpu0 free segments 0",
+            "1000 gpu0 largest free piece 1024",
+            "2000 gpu0 free segments 4096",
+            "2000 gpu0 largest free piece 1024",
+        ]
+    );
+    // Free pages of expandable segments are returned one by one.
+    assert_eq!(counters(true), ["2000 gpu0 free segments 4096"]);
 }
 
 #[test]

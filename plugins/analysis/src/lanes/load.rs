@@ -349,9 +349,14 @@ impl Loader {
         valid: bool,
         lane: &mut Filler,
     ) {
-        let lane = lane.lane(key, &mut self.lanes);
         let (start_ns, dur_ns) = (rows.start_ns.value(row), rows.dur_ns.value(row));
-        lane.lived(start_ns, dur_ns);
+        let is_bound = rows.is_bound.is_some_and(|column| column.value(row));
+        // What is only known to be open between two moments is on no thread.
+        let is_apart = is_bound && self.out.labels.get(label).class == Class::Task;
+        if !is_apart {
+            let lane = lane.lane(key, &mut self.lanes);
+            lane.lived(start_ns, dur_ns);
+        }
         if let Some(window) = self.window {
             let end_ns = start_ns.saturating_add(dur_ns);
             let is_instant = start_ns == end_ns && window.clip(start_ns, end_ns).is_some();
@@ -360,7 +365,7 @@ impl Loader {
                 return;
             }
         }
-        if rows.is_bound.is_some_and(|column| column.value(row)) {
+        if is_bound {
             self.out.left_out.bound += 1;
             *self.out.bound.entry((key.kind(), label)).or_default() += 1;
             return;
@@ -381,7 +386,7 @@ impl Loader {
             Some(elements) => self.elements.index(elements, &mut self.out.elements),
             None => NO_ELEMENTS,
         };
-        lane.spans.push(Span {
+        lane.lane(key, &mut self.lanes).spans.push(Span {
             start_ns,
             end_ns,
             id: rows.id.value(row),

@@ -61,6 +61,7 @@ pub struct Facts {
     pub ranks: Ranks,
     pub growth: Table,
     pub fragmentation: Table,
+    pub out_of_memory: Table,
     /// Operators for devices of which no work is in the imported file.
     pub unrecorded_operators: u64,
 }
@@ -97,6 +98,7 @@ impl Facts {
             ranks: Ranks::load(run)?,
             growth: run.table("growth")?,
             fragmentation: run.table("fragmentation")?,
+            out_of_memory: run.table("out_of_memory")?,
             unrecorded_operators: unrecorded.fold(0, u64::saturating_add),
             name_groups,
             window,

@@ -77,6 +77,11 @@ impl Draft {
         });
     }
 
+    /// Adds a finding that the run states, however short it is.
+    pub fn certain(self, severity: Severity, verdicts: &mut Verdicts) {
+        verdicts.findings.push(self.finish(severity, None));
+    }
+
     /// Adds a finding that is not about time; with too little evidence its severity is low.
     pub fn without_gain(
         self,

@@ -1,8 +1,10 @@
 //! Fragmented memory: much of it is free, in pieces too small to use.
 //!
-//! Evidence: `memory.fragmentation`, which needs addresses, at the peak and while a quarter of the footprint lives: 1 − largest free piece / free of at least `fragmentation`, free of at
-//! least `free_share` of the footprint and `least_free_bytes`. Where nearly all of it is free, a few blocks that are left do no
-//! harm: there the pieces must be small beside what is free. No gain in time is claimed.
+//! Evidence: `memory.fragmentation`, which needs addresses, and the segments where an allocator says what it has reserved: 1 −
+//! largest free piece / free of at least `fragmentation`, free of at least `free_share` of the footprint and
+//! `least_free_bytes`. Segments without a block are the allocator's cache and do not count. With segments, memory is judged at
+//! the peak; without them also at the end, while a quarter of the footprint lives. Where nearly all of it is free, a few blocks
+//! that are left do no harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::producer::NSIGHT_MEMORY;
@@ -61,11 +63,26 @@ impl Rule for Fragmentation {
         ) else {
             return;
         };
-        let (Ok(share), Ok(free_share)) =
-            (table.f64("fragmentation_share"), table.f64("free_share"))
-        else {
+        let (Ok(share), Ok(free_share), Ok(in_segments)) = (
+            table.f64("fragmentation_share"),
+            table.f64("free_share"),
+            table.i64("free_segments_bytes"),
+        ) else {
             return;
         };
+        if largest.iter().all(|piece| piece.is_none()) {
+            verdicts.not_measurable(
+                CLASS,
+                "run",
+                "the segments of the allocator",
+                facts.producer.to_record(
+                    "record addresses without counters of what was reserved",
+                    "`torch.cuda.memory._dump_snapshot` after `_record_memory_history()` records them",
+                    "they are not in its file",
+                ),
+            );
+            return;
+        }
         let mut worst: Vec<(usize, f64)> = Vec::new();
         for row in 0..table.rows() {
             let (Some(in_pieces), Some(of_all), Some(free), Some(_)) = (
@@ -76,7 +93,8 @@ impl Rule for Fragmentation {
             ) else {
                 continue;
             };
-            if moment.get(row) != Some("peak") && of_all > MOSTLY_FREED {
+            let is_late = in_segments.get(row).is_some() || of_all > MOSTLY_FREED;
+            if moment.get(row) != Some("peak") && is_late {
                 continue;
             }
             let nothing_lives = of_all > NOTHING_LIVES && in_pieces < EVERYWHERE;

@@ -25,6 +25,7 @@ mod latency;
 mod launch;
 mod linear_fit;
 mod loader;
+mod out_of_memory;
 mod partial_warps;
 mod phases;
 mod preprocessing;
@@ -98,6 +99,7 @@ registry![
     communication::ExposedCommunication,
     fusion::Unfused,
     redundant::RedundantTransfers,
+    out_of_memory::OutOfMemory,
     growth::MemoryGrowth,
     fragments::Fragmentation,
     blocking_copies::BlockingCopies,

@@ -14,7 +14,7 @@ type Columns = (
     &'static [&'static str],
 );
 
-const TABLES: [Columns; 28] = [
+const TABLES: [Columns; 29] = [
     (
         "run",
         &["wall_ns"],
@@ -112,9 +112,27 @@ const TABLES: [Columns; 28] = [
     ),
     (
         "fragmentation",
-        &["footprint_bytes", "free_bytes", "largest_free_bytes"],
+        &[
+            "footprint_bytes",
+            "free_bytes",
+            "free_segments_bytes",
+            "largest_free_bytes",
+        ],
         &["fragmentation_share", "free_share"],
         &["place", "moment"],
+        &[],
+        &[],
+    ),
+    (
+        "out_of_memory",
+        &[
+            "requested_bytes",
+            "live_bytes",
+            "reserved_bytes",
+            "largest_free_bytes",
+        ],
+        &[],
+        &["place", "sentence"],
         &[],
         &[],
     ),

@@ -377,16 +377,26 @@ fn host_work_before_any_iteration_is_set_up() {
 }
 
 fn fragments(moment: &str, free_share: f64) -> Vec<String> {
+    let output = in_pieces(moment, free_share, None, Some(1 << 20));
+    texts(&output, "bottlenecks", "class")
+}
+
+fn in_pieces(
+    moment: &str,
+    free_share: f64,
+    free_segments: Option<i64>,
+    largest: Option<i64>,
+) -> Output {
     let table = Table::build("fragmentation")
         .text("place", ["gpu0"])
         .text("moment", [moment])
         .i64("footprint_bytes", [100 << 20])
         .i64("free_bytes", [(free_share * 100.0) as i64 * (1 << 20)])
-        .i64("largest_free_bytes", [1 << 20])
-        .f64("fragmentation_share", [0.94])
+        .i64("free_segments_bytes", [free_segments])
+        .i64("largest_free_bytes", [largest])
+        .f64("fragmentation_share", [largest.map(|_| 0.94)])
         .f64("free_share", [free_share]);
-    let output = run::<Bottleneck>([facts(1_000), table], "{}").expect("it ends well");
-    texts(&output, "bottlenecks", "class")
+    run::<Bottleneck>([facts(1_000), table], "{}").expect("it ends well")
 }
 
 #[test]
@@ -394,4 +404,49 @@ fn free_pieces_do_no_harm_when_most_was_freed() {
     assert_eq!(fragments("peak", 0.84), ["fragmented_memory"]);
     assert_eq!(fragments("end", 0.5), ["fragmented_memory"]);
     assert!(fragments("end", 0.84).is_empty());
+}
+
+#[test]
+fn memory_with_known_segments_is_judged_at_the_peak() {
+    let found = |moment| {
+        let output = in_pieces(moment, 0.5, Some(30 << 20), Some(1 << 20));
+        texts(&output, "bottlenecks", "sentence")
+    };
+    assert_eq!(
+        found("peak"),
+        [
+            "50 % of the 104.9 MB footprint of gpu0 memory is free, in pieces of at most 1.0 MB; pool blocks by size"
+        ]
+    );
+    assert!(found("end").is_empty());
+    // Addresses alone do not show the pieces of what an allocator has reserved.
+    let output = in_pieces("peak", 0.5, None, None);
+    assert!(texts(&output, "bottlenecks", "class").is_empty());
+    let missing = texts(&output, "not_measurable", "missing");
+    assert!(
+        missing.contains(&"the segments of the allocator".to_owned()),
+        "{missing:?}"
+    );
+}
+
+#[test]
+fn a_request_that_failed_is_critical() {
+    let failed = |requested: i64, reserved: Option<i64>| {
+        let table = Table::build("out_of_memory")
+            .text("place", ["gpu1", "gpu1"])
+            .i64("requested_bytes", [requested, 1])
+            .i64("live_bytes", [80, 80])
+            .i64("reserved_bytes", [reserved, reserved])
+            .i64("largest_free_bytes", [None::<i64>, None])
+            .text("sentence", ["gpu1 ran out of memory", "again"]);
+        let output = run::<Bottleneck>([facts(1_000), table], "{}").expect("it ends well");
+        assert_eq!(texts(&output, "top", "severity"), ["critical"]);
+        texts(&output, "top", "sentence").remove(0)
+    };
+    assert_eq!(
+        failed(50, Some(90)),
+        "gpu1 ran out of memory; free what is not needed, or request less"
+    );
+    assert!(failed(5, Some(90)).contains("; pool blocks by size"));
+    assert!(failed(5, None).contains("; free what"));
 }

@@ -229,6 +229,31 @@ fn what_cannot_be_timed_is_counted_and_not_added() {
     assert!(finding.detail.as_ref().unwrap().starts_with("1 bound row,"));
 }
 
+/// A request is open while it waits: no thread works for as long.
+#[test]
+fn a_task_that_was_only_open_is_on_no_thread() {
+    let out = analyse(&RunFixture {
+        wall_ns: Some(100),
+        bricks: vec![
+            interval(1, "brick", "work", 0, 40).thread(0),
+            Row {
+                bound: true,
+                ..interval(2, "task", "request", 0, 100).thread(1)
+            },
+        ],
+        ..RunFixture::default()
+    });
+    assert_eq!(
+        lines(out.table("by_lane"), &["lane", "busy_ns"]),
+        ["thread 0 | 40"]
+    );
+    let columns = ["name", "self_ns", "bound_calls"];
+    assert_eq!(
+        lines(out.table("by_brick"), &columns),
+        ["work | 40 | 0", "request | 0 | 1"]
+    );
+}
+
 #[test]
 fn time_outside_the_window_is_not_in_it() {
     let out = analyse(&RunFixture {

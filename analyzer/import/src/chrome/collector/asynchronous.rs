@@ -10,7 +10,8 @@ use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent};
 
 impl Collector<'_> {
-    /// Asynchronous work has an id and no thread: it gets a lane of its process and category.
+    /// An asynchronous interval has an id and no thread: it gets a lane of its process and category. It says that something
+    /// was open, and not that a thread worked, so it only bounds its work.
     pub(super) fn asynchronous(&mut self, event: &Event) -> Result<(), Error> {
         let Some(time_ns) = self.start(event) else {
             return Ok(());
@@ -64,7 +65,7 @@ impl Collector<'_> {
             return Ok(());
         }
         self.notes
-            .warn("asynchronous intervals have no thread: they are on separate lanes, as tasks");
+            .warn("asynchronous intervals have no thread, and threads need not work in them: they are on separate lanes, as tasks whose times only bound their work");
         self.push_host(Host {
             lane: open.lane,
             start_ns: open.start_ns,

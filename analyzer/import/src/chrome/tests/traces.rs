@@ -228,12 +228,12 @@ fn other_producers_begin_and_end_count_and_point() {
     ))
     .unwrap();
     assert_eq!(
-        run.rows("bricks", "kind name start_ns dur_ns thread"),
+        run.rows("bricks", "kind name start_ns dur_ns thread timing"),
         [
-            "function outer 0 3000 0",
-            "function inner 1500 500 0",
-            "function after 4000 1000 0",
-            "task get 1000 4000 1"
+            "function outer 0 3000 0 host",
+            "function inner 1500 500 0 host",
+            "function after 4000 1000 0 host",
+            "task get 1000 4000 1 bound"
         ]
     );
     assert_eq!(
