@@ -385,7 +385,10 @@ fn one_at_a_time_and_what_a_stopped_one_left_is_removed() {
     fs::create_dir(&hidden).unwrap();
     fs::write(hidden.join("notes"), "mine").unwrap();
     let refused = Attachment::begin(&path, false).err().unwrap().to_string();
-    assert!(refused.contains("was not created by this program"), "{refused}");
+    assert!(
+        refused.contains("was not created by this program"),
+        "{refused}"
+    );
     assert_eq!(fs::read_to_string(hidden.join("notes")).unwrap(), "mine");
     // Killed in the middle: what it says is of this run.
     fs::copy(path.join("run.json"), hidden.join("run.json")).unwrap();

@@ -230,11 +230,21 @@ impl Sweep<'_, '_> {
         };
         let (inner, outer) = (work.record, before.record);
         let holds = inner.start_ns < outer.end_ns && inner.end_ns <= outer.end_ns;
-        if holds && self.collector.inclusive_lanes.contains(&inner.lane) {
+        let counts_inner = self.collector.inclusive_lanes.contains(&inner.lane);
+        if holds && counts_inner && !self.is_range_around(&outer, &inner) {
             self.device_work = Some(before);
             return self.device_row(work, true);
         }
         self.device_row(before, holds)
+    }
+
+    /// True for a range of the program's around an operator (`aten::mm`), which is no work.
+    fn is_range_around(&mut self, outer: &Host, inner: &Host) -> bool {
+        let mut is_operator = |record: &Host| {
+            let name = self.collector.texts[record.name as usize];
+            self.collector.into.str(name).contains("::")
+        };
+        !is_operator(outer) && is_operator(inner)
     }
 
     fn device_row(&mut self, work: DeviceWork, holds_others: bool) -> Result<(), Error> {

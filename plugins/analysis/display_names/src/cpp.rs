@@ -65,7 +65,10 @@ impl Part<'_> {
 /// A function: its path, and its parameters on the last part.
 pub fn function(text: &str) -> Option<Vec<Part<'_>>> {
     let is_void = text.starts_with("void ");
-    let text = text.strip_suffix(" [clone .kd]").unwrap_or(text);
+    // Kernel descriptors of AMD, as the demanglers of GNU and LLVM write them.
+    let suffixes = [" [clone .kd]", " (.kd)"];
+    let descriptor = suffixes.iter().find_map(|end| text.strip_suffix(end));
+    let text = descriptor.unwrap_or(text);
     let text = text.strip_suffix(" const").unwrap_or(text);
     if !(is_void || text.ends_with(')')) || !is_balanced(text) {
         return None;

@@ -5,8 +5,16 @@ use proptest::prelude::*;
 use super::{DisplayNames, display_name};
 
 /// Names from traces of PyTorch, cuDNN, cuBLAS, NCCL and ROCm, with the texts they must be shown as.
-const CASES: [(&str, &str); 30] = [
+const CASES: [(&str, &str); 32] = [
     ("_Z3addPfi", "add"),
+    (
+        "void at::native::fill_kernel<4, at::native::FillFunctor<int>>(int, at::native::FillFunctor<int>) [clone .kd]",
+        "fill<FillFunctor<int>>",
+    ),
+    (
+        "void at::native::fill_kernel<4, at::native::FillFunctor<int>>(int, at::native::FillFunctor<int>) (.kd)",
+        "fill<FillFunctor<int>>",
+    ),
     (
         "_ZN4core3fmt9Formatter3pad17h0123456789abcdefE",
         "core::fmt::Formatter::pad",

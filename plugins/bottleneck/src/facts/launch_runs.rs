@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::vendors::takes_or_returns_memory;
 use trueno_plugin::{Result, Run, rank};
 
-use super::{Bricks, Device, Gap, Window, Work};
+use super::{Bricks, Device, Gap, Window};
 
 /// Launches on a device, with no wait, blocking copy, call for memory or loading of input between them.
 struct LaunchRun {
@@ -104,17 +104,27 @@ impl LaunchRuns {
         min_launches: u64,
         gaps: &[&'g Gap],
     ) -> Vec<&'g Gap> {
+        if gaps.is_empty() {
+            return Vec::new();
+        }
         let runs = self.runs(device, number);
-        let called_ns = |work: &Work| Some(((work.id, !work.is_kernel()), work.launch?.0));
-        let work = device.of(Some(number));
-        let called_ns: BTreeMap<(u64, bool), i64> = work.filter_map(called_ns).collect();
+        let mut called_ns: BTreeMap<(u64, bool), Option<i64>> = BTreeMap::new();
+        for gap in gaps {
+            called_ns.insert((gap.next, gap.next_is_copy), None);
+        }
+        for work in device.of(Some(number)) {
+            if let Some(called_ns) = called_ns.get_mut(&(work.id, !work.is_kernel())) {
+                *called_ns = work.launch.map(|call| call.0);
+            }
+        }
         let is_spanned = |gap: &&&Gap| {
-            let Some(called_ns) = called_ns.get(&(gap.next, gap.next_is_copy)) else {
+            let called_ns = called_ns.get(&(gap.next, gap.next_is_copy));
+            let Some(called_ns) = called_ns.copied().flatten() else {
                 return false;
             };
-            let after = runs.partition_point(|run| run.first_ns < *called_ns);
+            let after = runs.partition_point(|run| run.first_ns < called_ns);
             let run = after.checked_sub(1).and_then(|at| runs.get(at));
-            run.is_some_and(|run| *called_ns <= run.last_ns && run.launches >= min_launches)
+            run.is_some_and(|run| called_ns <= run.last_ns && run.launches >= min_launches)
         };
         gaps.iter().filter(is_spanned).copied().collect()
     }

@@ -597,6 +597,18 @@ fn the_outermost_rows_of_the_profiler_before_kineto_are_work() {
         run.rows("kernels", "name dur_ns"),
         ["conv2d 100000", "relu 5000"]
     );
+    let run = import(trace(&[
+        row("my loop", 0, 300),
+        row("aten::conv2d", 10, 100),
+        row("aten::cudnn_convolution", 20, 80),
+        row("aten::conv2d", 120, 100),
+        row("aten::cudnn_convolution", 130, 80),
+    ]))
+    .unwrap();
+    assert_eq!(
+        run.rows("kernels", "name dur_ns"),
+        ["aten::conv2d 100000", "aten::conv2d 100000"]
+    );
 }
 
 #[test]
