@@ -1112,7 +1112,9 @@ fn keeps_its_promises(dir: &Dir, file: &str) {
             "launch_bound" | "host_prepares" | "first_launches" | "file_access" => most("host"),
             "set_up" => {
                 let of_host = most("host").max(most("before devices"));
-                of_host.max(most("copies"))
+                of_host
+                    .zip(most("copies"))
+                    .map(|(host, copies)| host + copies)
             }
             "cpu_preprocessing" => most("before devices"),
             "transfer_bound" | "round_trips" | "device_copies" => most("copies"),

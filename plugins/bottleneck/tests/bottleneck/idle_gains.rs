@@ -179,10 +179,12 @@ fn gains_of_gaps_are_no_more_than_the_idle_time() {
         };
         let mut program = Program::default();
         // Which things happen, and how often.
-        let often: Vec<i64> = (0..5).map(|_| next(4) * next(4)).collect();
+        let often: Vec<i64> = (0..5).map(|_| next(2) * (1 + next(6))).collect();
+        // The first gap.
         program.launch(10);
+        program.work(60);
         for _ in 0..120 {
-            let mut choice = next(20);
+            let mut choice = next(60);
             for (kind, often) in often.iter().enumerate() {
                 if (0..*often).contains(&choice) {
                     match kind {
@@ -190,7 +192,7 @@ fn gains_of_gaps_are_no_more_than_the_idle_time() {
                         1 => program.copy(1 + next(9)),
                         2 => program.load(100 + next(300)),
                         3 => program.allocate(1 + next(20)),
-                        _ => program.work(200 + next(400)),
+                        _ => program.work(200 + next(200)),
                     }
                 }
                 choice -= often;
