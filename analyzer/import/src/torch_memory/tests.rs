@@ -59,13 +59,13 @@ fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
             "0 gpu0 reserved 0",
             "0 gpu0 reserved 2097152",
             "10000 gpu0 allocated 1536",
-            "20000 gpu0 allocated 2048",
             "20000 gpu0 free segments 0",
             "20000 gpu0 largest free piece 2094592",
+            "20000 gpu0 allocated 2048",
             "31000 gpu0 allocated 1536",
             "40000 gpu0 free segments 0",
-            "40000 gpu0 free segments 0",
             "40000 gpu0 largest free piece 2095616",
+            "40000 gpu0 free segments 0",
             "40000 gpu0 largest free piece 2095616",
         ]
     );
