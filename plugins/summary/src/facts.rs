@@ -13,6 +13,7 @@ use trueno_plugin::{Error, Result, Run, Table};
 use crate::devices::{self, Device, Split};
 use crate::host::{self, Host};
 use crate::kernels::{self, Kernel};
+use crate::limit::MIN_GAIN;
 use crate::sampled::Sampled;
 use crate::steps::Steps;
 
@@ -432,7 +433,13 @@ impl Facts {
                 "serialised_launches" | "no_kernel_times" | "no_device_work"
             )
         };
-        self.bottlenecks.iter().find(is_fault)
+        let fault = self.bottlenecks.iter().find(is_fault)?;
+        // What the host does once it does whatever the device does.
+        let is_set_up = |one: &Bottleneck| {
+            one.class == "set_up" && one.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
+        };
+        let holds_anyway = fault.code == "no_device_work" && self.bottlenecks.iter().any(is_set_up);
+        (!holds_anyway).then_some(fault)
     }
 
     /// True if enough calls of a name were recorded for a prediction. A single host call that is most of the

@@ -12,15 +12,15 @@ use crate::facts::{Bottleneck, Facts, PathShares, of_kernels};
 use crate::sentence::{self, by_short_name, short};
 
 /// A finding with a smaller gain does not bound the run.
-const MIN_GAIN: f64 = 0.2;
+pub const MIN_GAIN: f64 = 0.2;
 /// If this share of the critical path was not recorded, the path does not show what bounds the run.
 pub const MAX_GAP: f64 = 0.5;
 /// Devices that are busy for this share of their time bound a run, even if the critical path runs elsewhere.
 pub const MIN_BUSY: f64 = 0.7;
 /// Shares of the path within this factor count as equal.
 const NEARLY_AS_MUCH: f64 = 1.2;
-/// Classes of gaps that the host leaves between the work of a device. They bound nothing where one kind of the device's
-/// work takes this many times as long as they could save.
+/// Classes of gaps that the host leaves between the work of a device. They bound nothing where the device computes for
+/// this many times as long as they could save, or what it communicates or copies meanwhile takes clearly longer.
 const HOST_GAPS: [&str; 4] = [
     "blocking_copies",
     "launch_bound",
@@ -97,11 +97,6 @@ impl Shares {
     pub fn busy(&self) -> f64 {
         1.0 - self.idle
     }
-
-    /// Of the kind of work that takes the most time.
-    fn largest(&self) -> f64 {
-        self.computation.max(self.communication).max(self.copy)
-    }
 }
 
 impl Limit {
@@ -123,8 +118,11 @@ impl Limit {
         }
         let is_small = |top: &Bottleneck| {
             let gain = top.gain.map_or(0.0, |(_, share)| share);
-            let works = shares.map_or(0.0, Shares::largest);
-            HOST_GAPS.contains(&top.class.as_str()) && works >= TWICE * gain
+            let exceeds = |of: &Shares| {
+                of.computation >= TWICE * gain
+                    || of.communication.max(of.copy) >= NEARLY_AS_MUCH * gain
+            };
+            HOST_GAPS.contains(&top.class.as_str()) && shares.is_some_and(exceeds)
         };
         if let Some(top) = facts.bottlenecks.first()
             && (top.code == RETIMED || top.gain.is_some_and(|(_, share)| share >= MIN_GAIN))
@@ -192,7 +190,7 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         of,
         ..
     } = *shares;
-    let busiest = shares.largest();
+    let busiest = computation.max(communication).max(copy);
     // Where the path goes through the work of devices, that they idle beside it bounds nothing.
     let is_of_devices = match &facts.path {
         _ if shares.busy() >= MIN_BUSY => true,

@@ -643,22 +643,52 @@ fn gaps_that_the_host_leaves_bound_nothing_where_the_device_computes_for_twice_a
 }
 
 #[test]
-fn gaps_that_the_host_leaves_bound_nothing_where_communication_takes_twice_as_long() {
+fn gaps_that_the_host_leaves_bound_nothing_where_communication_takes_longer() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, 6 * MS, 49 * MS, 0)]);
-    let text = sentence(&summary([
-        wall(100 * MS, 9),
-        idle,
-        exposure,
-        bottleneck(
+    let with = |gain_ms: i64| {
+        let launches = bottleneck(
             "launch_bound",
-            (22 * MS, 0.22),
+            (gain_ms * MS, gain_ms as f64 / 100.0),
             "the host launches too slowly; larger kernels save some",
-        ),
-    ]));
+        );
+        let inputs = [wall(100 * MS, 9), idle.clone(), exposure.clone(), launches];
+        sentence(&summary(inputs))
+    };
+    let text = with(29);
     assert!(
         text.contains("bound by exposed communication: 49 % of the wall"),
         "{text}"
     );
+    assert!(with(45).contains("bound by launches"));
+}
+
+#[test]
+fn set_up_of_the_host_is_named_whatever_was_recorded_of_the_device() {
+    let text = |gain: Option<i64>| {
+        let found = Table::build("bottlenecks")
+            .text("class", ["set_up", "sync_bound"])
+            .text("code", ["set_up", "no_device_work"])
+            .i64("gain_ns", [gain.map(|ms| ms * MS), None])
+            .f64("gain_share", [gain.map(|ms| ms as f64 / 100.0), None])
+            .text(
+                "sentence",
+                [
+                    "one-time setup takes much; a warm start saves up to some",
+                    "40 operators for a device were recorded, but no device work; record it too",
+                ],
+            );
+        let host = categories(&[("host", "convolution", 90 * MS)]);
+        let lanes = lanes(&[("thread 0", 90 * MS, 100 * MS)]);
+        sentence(&summary([wall(100 * MS, 9), host, lanes, found]))
+    };
+    assert!(
+        text(Some(37)).contains("bound by set-up"),
+        "{}",
+        text(Some(37))
+    );
+    for gain in [None, Some(5)] {
+        assert!(text(gain).contains("bound by an incomplete recording"));
+    }
 }
 
 #[test]
