@@ -409,7 +409,7 @@ fn a_source_that_is_gone_or_was_changed_is_said() {
         .stderr_has("the source cannot be read");
     dir.command(&["ptx", &run, &two])
         .exits(0)
-        .stderr_has("no longer what was recorded")
+        .stderr_has("has changed since it was recorded")
         .stdout_has("changed");
     dir.command(&["ptx", &dataset()])
         .exits(3)

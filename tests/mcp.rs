@@ -231,7 +231,7 @@ fn each_tool_answers_about_a_run_and_writes_nothing_to_it() {
     );
     assert_eq!(rows["rows"], first["evidence"]["rows"]);
     assert_eq!(rows["row_count"], 128);
-    assert_eq!(report["checks"]["pass"], 16, "{report:#}");
+    assert_eq!(report["checks"]["pass"], 17, "{report:#}");
     assert_eq!(report["checks"]["not measurable"], 4);
     assert_eq!(report["not_measurable"].as_array().unwrap().len(), 6);
     let paths = session.answer(

@@ -248,7 +248,7 @@ fn wrong_tasks_are_told() {
         .stderr_has("the task names no ranks");
     task(&dir, &job, &[0], &["--json=x.json"])
         .exits(2)
-        .stderr_has("--json=x.json says where a report goes");
+        .stderr_has("--json=x.json sets an output of the report");
     task(&dir, &job, &[0], &["--baseline", "b.run"])
         .exits(2)
         .stderr_has("--baseline");

@@ -330,10 +330,10 @@ impl Facts {
         // Rows of a device may be counted as those of threads: nothing can be said of the host then.
         let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         let bound = run.table("open_intervals")?;
-        let bound = bound.i64("rows")?.iter().flatten().next().unwrap_or(0);
+        let bound = bound.u64("bound_calls")?.iter().flatten();
         Ok(Self {
             meaningless: Meaningless::read(&run.table("meaningless")?, window.is_some())?,
-            bound_rows: bound.max(0).cast_unsigned(),
+            bound_rows: bound.fold(0, u64::saturating_add),
             path: path.filter(|_| !has_no_path),
             one_call: OneCall::read(&bricks, wall_ns)?,
             empty_graphs: texts(&graphs, "found")?.pop(),
@@ -434,11 +434,14 @@ impl Facts {
             )
         };
         let fault = self.bottlenecks.iter().find(is_fault)?;
-        // What the host does once it does whatever the device does.
+        // Where no call of a device was recorded, what the host does once does not depend on one.
         let is_set_up = |one: &Bottleneck| {
             one.class == "set_up" && one.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
         };
-        let holds_anyway = fault.code == "no_device_work" && self.bottlenecks.iter().any(is_set_up);
+        let mut names = self.host.bricks.iter().chain(&self.host.waits);
+        let holds_anyway = fault.code == "no_device_work"
+            && names.all(|row| vendors::call(&row.0).is_none())
+            && self.bottlenecks.iter().any(is_set_up);
         (!holds_anyway).then_some(fault)
     }
 

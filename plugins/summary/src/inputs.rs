@@ -126,7 +126,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 43] {
         ),
         may(
             "open_intervals",
-            "SELECT CAST(SUM(bound_calls) AS BIGINT) AS rows FROM category.by_category",
+            "SELECT bound_calls FROM category.by_category WHERE bound_calls > 0",
         ),
         may(
             "coverage",

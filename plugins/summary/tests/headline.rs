@@ -1405,7 +1405,7 @@ fn nothing_follows_from_times_that_carry_no_information() {
 
 #[test]
 fn intervals_that_were_only_open_are_no_work() {
-    let open = Table::build("open_intervals").i64("rows", [12]);
+    let open = Table::build("open_intervals").u64("bound_calls", [5_u64, 7]);
     assert_eq!(
         sentence(&summary([wall(100 * MS, 12), open])),
         "12 intervals only bound the work in them; the work itself was not recorded"
