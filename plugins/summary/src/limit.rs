@@ -20,7 +20,7 @@ pub const MIN_BUSY: f64 = 0.7;
 /// Shares of the path within this factor count as equal.
 const NEARLY_AS_MUCH: f64 = 1.2;
 /// Classes of gaps that the host leaves between the work of a device. They bound nothing where the device computes for
-/// this many times as long as they could save, or what it communicates or copies meanwhile takes clearly longer.
+/// `TWICE` as long as they could save, or communicates or copies for clearly longer.
 const HOST_GAPS: [&str; 4] = [
     "blocking_copies",
     "launch_bound",
@@ -116,23 +116,28 @@ impl Limit {
         if let Some(limit) = of_one_call(facts) {
             return Some(limit);
         }
-        let is_small = |top: &Bottleneck| {
-            let gain = top.gain.map_or(0.0, |(_, share)| share);
-            let exceeds = |of: &Shares| {
-                of.computation >= TWICE * gain
-                    || of.communication.max(of.copy) >= NEARLY_AS_MUCH * gain
-            };
-            HOST_GAPS.contains(&top.class.as_str()) && shares.is_some_and(exceeds)
+        let top = facts.bottlenecks.first();
+        let top = top.filter(|top| {
+            let is_much = top.gain.is_some_and(|(_, share)| share >= MIN_GAIN);
+            (is_much || top.code == RETIMED) && !is_hidden(&top.class)
+        });
+        // A gap that the host leaves is shorter than what devices do meanwhile.
+        let exceeds = |share: fn(&Shares) -> f64, times: f64| {
+            let top = top.filter(|top| HOST_GAPS.contains(&top.class.as_str()));
+            let gain = top.and_then(|top| top.gain);
+            gain.is_some_and(|gain| shares.is_some_and(|of| share(of) >= times * gain.1))
         };
-        if let Some(top) = facts.bottlenecks.first()
-            && (top.code == RETIMED || top.gain.is_some_and(|(_, share)| share >= MIN_GAIN))
-            && !is_hidden(&top.class)
-            && !is_small(top)
+        let is_exposed = exceeds(|of| of.communication.max(of.copy), NEARLY_AS_MUCH);
+        if let Some(top) = top
+            && !is_exposed
+            && !exceeds(|of| of.computation, TWICE)
         {
             return Some(of_finding(facts, top));
         }
         match shares {
-            Some(shares) => Some(of_held(facts).unwrap_or_else(|| of_devices(facts, shares))),
+            Some(shares) => {
+                Some(of_held(facts).unwrap_or_else(|| of_devices(facts, shares, is_exposed)))
+            }
             None if facts.has_only_steps => None,
             // Samples say more of it.
             None if facts.is_sampled_alone => None,
@@ -176,7 +181,8 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     }
 }
 
-fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
+/// `is_exposed`: what devices communicate or copy takes longer than gaps that bound the path.
+fn of_devices(facts: &Facts, shares: &Shares, is_exposed: bool) -> Limit {
     let limit = |by: &str, share: f64, detail: String| Limit {
         by: by.to_owned(),
         share: Some(share),
@@ -193,7 +199,7 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     let busiest = computation.max(communication).max(copy);
     // Where the path goes through the work of devices, that they idle beside it bounds nothing.
     let is_of_devices = match &facts.path {
-        _ if shares.busy() >= MIN_BUSY => true,
+        _ if is_exposed || shares.busy() >= MIN_BUSY => true,
         // Ranks that wait for each other idle by the job's design.
         _ if facts.job.is_some_and(|job| job.stages > 1) => true,
         Some(path) => {

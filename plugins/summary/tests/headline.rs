@@ -651,7 +651,15 @@ fn gaps_that_the_host_leaves_bound_nothing_where_communication_takes_longer() {
             (gain_ms * MS, gain_ms as f64 / 100.0),
             "the host launches too slowly; larger kernels save some",
         );
-        let inputs = [wall(100 * MS, 9), idle.clone(), exposure.clone(), launches];
+        // The path runs along the host.
+        let path = path("gap", 0.4);
+        let inputs = [
+            wall(100 * MS, 9),
+            idle.clone(),
+            exposure.clone(),
+            launches,
+            path,
+        ];
         sentence(&summary(inputs))
     };
     let text = with(29);
