@@ -149,7 +149,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn source() -> Result<PathBuf, Box<dyn Error>> {
     let output = Command::new(env::var("CARGO")?)
-        .args(["metadata", "--format-version", "1", "--offline"])
+        .args(["metadata", "--format-version", "1", "--locked"])
         .args(["--filter-platform", &env::var("TARGET")?])
         .output()?;
     let metadata = String::from_utf8(output.stdout)?;
