@@ -352,7 +352,7 @@ fn what_a_run_does_not_say_is_said() {
     write(&found);
     let said = peaks(&path, &[]).stderr;
     assert!(
-        text(&said).contains("as it is now: microcode: "),
+        text(&said).contains("another machine or configuration: microcode: "),
         "{}",
         text(&said)
     );
