@@ -4,6 +4,8 @@ use serde::Serialize;
 use trueno_model::{Cell, Report, Section, SectionStatus};
 use trueno_plugin::{Column, Table, counted};
 
+use crate::opening::Opening;
+
 pub const PLUGIN: &str = "bottleneck";
 const TABLE: &str = "top";
 pub const SHOWN: usize = 3;
@@ -42,6 +44,9 @@ pub struct Top {
     pub more: u64,
     /// Rows of the table `not_measurable`; null if there is no such table.
     pub not_measurable: Option<u64>,
+    /// The first sentence of the report says what bounds the run.
+    #[serde(skip)]
+    has_limit: bool,
 }
 
 impl Top {
@@ -52,12 +57,15 @@ impl Top {
     }
 
     pub fn from_report(report: &Report) -> Self {
+        let opening = Opening::new(report);
+        let has_limit = opening.is_some_and(|opening| opening.shown("bound_detail").is_some());
         let not_judged = |reason: String| Self {
             status: Judged::NotJudged,
             reason: Some(reason),
             findings: Vec::new(),
             more: 0,
             not_measurable: None,
+            has_limit,
         };
         let Some(section) = report
             .sections
@@ -96,6 +104,7 @@ impl Top {
             more: (all - findings.len()) as u64,
             findings,
             not_measurable: table(section, "not_measurable").map(|table| table.rows() as u64),
+            has_limit,
         }
     }
 
@@ -126,7 +135,8 @@ impl Top {
             (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),
             _ => {
                 let lacking = self.lacking().map(|checks| format!("; {checks}"));
-                format!("no other bottleneck found{}", lacking.unwrap_or_default())
+                let other = if self.has_limit { "other " } else { "" };
+                format!("no {other}bottleneck found{}", lacking.unwrap_or_default())
             }
         }
     }

@@ -89,10 +89,7 @@ fn what_was_not_judged_is_not_called_fine() {
     );
     let nothing = Top::from_report(&testing::report(vec![section(0)]));
     assert_eq!(nothing.status, Judged::NothingFound);
-    assert_eq!(
-        nothing.none(),
-        "no other bottleneck found; 2 checks lacked data"
-    );
+    assert_eq!(nothing.none(), "no bottleneck found; 2 checks lacked data");
 }
 
 /// With -v the page opens with all findings. Members of a group are below their representative.

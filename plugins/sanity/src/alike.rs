@@ -69,8 +69,11 @@ pub fn check(alike: Option<&Alike>) -> Check {
     if alike.least_dur_ns < dur_ns {
         return DIFFER.pass("0", format!("of {rows} rows"));
     }
-    if !alike.is_enough() || dur_ns == 0 {
-        return DIFFER.not_measurable(format!("too few of {rows} rows with a duration"));
+    if dur_ns == 0 {
+        return DIFFER.not_measurable("no row has a duration");
+    }
+    if !alike.is_enough() {
+        return DIFFER.not_measurable(format!("too few rows: {rows}"));
     }
     let found = format!("{rows} rows of {}", time(dur_ns));
     let starts = if alike.first_start_ns == alike.last_start_ns {

@@ -35,7 +35,7 @@ impl<'a> Headline<'a> {
         }
     }
 
-    /// Table `headline`: one row.
+    /// Table `headline`: one row. Nothing about time is in it if the run's times carry no information.
     ///
     /// - `wall_ns`: of the run, or of the report's window.
     /// - `steps`, `step_ns`: iterations, and the median of their wall times.
@@ -54,7 +54,9 @@ impl<'a> Headline<'a> {
     /// - `gain_not_known`: why there is no gain.
     /// - `peak_bytes`: of the device with the most.
     pub fn table(&self) -> TableBuilder {
-        let (facts, steps) = (self.facts, self.facts.steps.as_ref());
+        let facts = self.facts;
+        let has_times = facts.meaningless.is_none();
+        let steps = facts.steps.as_ref().filter(|_| has_times);
         let shares = self.shares.as_ref();
         let text = sentence::sentence(facts, shares, self.limit.as_ref(), &self.gain);
         let (gain, not_known) = match &self.gain {
@@ -67,9 +69,10 @@ impl<'a> Headline<'a> {
         let peaks = facts.devices.iter().filter_map(|device| device.peak_bytes);
         let share = |of: fn(&Shares) -> f64| [shares.map(of)];
         let is_host = !facts.host.categories.is_empty();
+        let busy = facts.host.busy_share();
         Table::build("headline")
             .text("sentence", [text])
-            .i64("wall_ns", [facts.wall_ns])
+            .i64("wall_ns", [facts.wall_ns.filter(|_| has_times)])
             .u64("steps", [steps.map(|steps| steps.count)])
             .f64("step_ns", [steps.map(|steps| steps.median_ns)])
             .bool(
@@ -88,7 +91,7 @@ impl<'a> Headline<'a> {
             .u64("threads", [is_host.then_some(facts.host.threads)])
             .f64(
                 "threads_busy_share",
-                [facts.host.busy_share().filter(|_| !facts.is_sampled_alone)],
+                [busy.filter(|_| has_times && !facts.is_sampled_alone)],
             )
             .text("bound_by", [limit.map(|limit| &limit.by)])
             .f64("bound_share", [limit.and_then(|limit| limit.share)])

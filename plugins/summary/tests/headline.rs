@@ -1360,11 +1360,13 @@ fn waits_without_any_work_are_told_as_such() {
 }
 
 /// Columns of the headline that conclude something from times.
-fn concluded(output: &Output) -> [bool; 2] {
+fn concluded(output: &Output) -> [bool; 4] {
     let table = output.table("headline");
     [
         table.f64("gpu_busy_share").unwrap().get(0).is_some(),
         table.text("bound_by").unwrap().get(0).is_some(),
+        table.i64("wall_ns").unwrap().get(0).is_some(),
+        table.f64("threads_busy_share").unwrap().get(0).is_some(),
     ]
 }
 
@@ -1376,7 +1378,8 @@ fn nothing_follows_from_times_that_carry_no_information() {
             wall(100 * MS, 9),
             idle,
             exposure,
-            categories(&[("device", "GEMM", 90 * MS)]),
+            categories(&[("device", "GEMM", 90 * MS), ("host", "FFN", 90 * MS)]),
+            lanes(&[("thread 0", 90 * MS, 100 * MS)]),
             kernels(&[("gemm", 3, 90 * MS)]),
             Table::build("meaningless")
                 .text("check", [check])
@@ -1391,7 +1394,7 @@ fn nothing_follows_from_times_that_carry_no_information() {
         sentence(&alike),
         "all rows have one duration (25 rows of 100 µs): nothing follows from their times"
     );
-    assert_eq!(concluded(&alike), [false; 2]);
+    assert_eq!(concluded(&alike), [false; 4]);
     assert_eq!(
         alike
             .table("headline")
@@ -1402,13 +1405,13 @@ fn nothing_follows_from_times_that_carry_no_information() {
     );
     let apart = told("one_timeline", "1 hole, 100.00 % of wall", Vec::new());
     assert!(sentence(&apart).starts_with("times of several clocks"));
-    assert_eq!(concluded(&apart), [false; 2]);
+    assert_eq!(concluded(&apart), [false; 4]);
     // The part that a window shows has no hole.
     let window = Table::build("report_window")
         .i64("from_ns", [0])
         .i64("until_ns", [100 * MS]);
     let part = told("one_timeline", "1 hole", vec![window]);
-    assert_eq!(concluded(&part), [true; 2]);
+    assert_eq!(concluded(&part), [true; 4]);
 }
 
 #[test]

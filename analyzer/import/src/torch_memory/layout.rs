@@ -14,7 +14,7 @@ pub struct Free {
     pub largest_piece: i64,
 }
 
-/// Sizes by address.
+/// Sizes of segments and of blocks in use, by address.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     segments: BTreeMap<u64, u64>,

@@ -77,12 +77,12 @@ pub fn is_code_row(name: &str) -> bool {
     CODE_ROWS.iter().any(|part| letters.contains(part))
 }
 
-/// What happens once.
+/// Something that a process does once, as it starts.
 struct Once<'f> {
     ns: i64,
     name: &'f str,
+    /// It is known to be set-up, and not only to have run once.
     is_certain: bool,
-    /// Of a copy.
     copy: Option<&'f SlowStart>,
 }
 
