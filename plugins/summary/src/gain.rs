@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use trueno_analysis::vendors::is_communication;
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Prediction};
 use crate::limit::{MAX_GAP, MIN_BUSY, Shares};
 use crate::sentence::short;
 
@@ -30,9 +30,7 @@ const HALVED: &str = "critical_path.opportunity";
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gain {
     Known {
-        /// True if a finding or a roof shows that the gain is possible; false if it is the effect of
-        /// halving a name's time.
-        is_fix: bool,
+        kind: Kind,
         fix: String,
         /// Upper limit of the time saved in the window.
         ns: i64,
@@ -40,6 +38,16 @@ pub enum Gain {
     },
     /// No table has a gain.
     NotKnown(&'static str),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A finding or a roof shows that the gain is possible.
+    Fix,
+    /// The largest effect of halving the time of a name.
+    Halved,
+    /// The same of the names with enough calls; one with too few has a larger effect.
+    HalvedOfRepeated,
 }
 
 impl Gain {
@@ -104,7 +112,11 @@ impl Gain {
             }
             None if is_gap => Self::NotKnown("nothing was recorded for most of the critical path"),
             Some((ns, fix, source)) => Self::Known {
-                is_fix: source != HALVED,
+                kind: match source {
+                    HALVED if is_beside_larger(facts, has_profiler, ns) => Kind::HalvedOfRepeated,
+                    HALVED => Kind::Halved,
+                    _ => Kind::Fix,
+                },
                 fix,
                 ns,
                 source,
@@ -132,8 +144,9 @@ fn passes_by(facts: &Facts) -> bool {
     busy >= MIN_BUSY && path.is_some_and(|path| busy >= PASSES_BY * path.devices())
 }
 
-/// Only names that can be made faster alone: kernels and operators, or without devices the innermost host work.
-fn halved(facts: &Facts, only_kernels: bool) -> Option<(i64, String, &'static str)> {
+/// Only names that can be made faster alone: kernels and operators, or without devices the innermost host work. A
+/// collective may wait for other ranks all along.
+fn alone(facts: &Facts, only_kernels: bool) -> Vec<&Prediction> {
     let kernels = facts.kernels.iter().map(|kernel| kernel.name.as_str());
     let is_kernel = |name: &str| facts.kernels.iter().any(|kernel| kernel.name == name);
     let operators = facts.operators.iter().map(String::as_str);
@@ -147,10 +160,19 @@ fn halved(facts: &Facts, only_kernels: bool) -> Option<(i64, String, &'static st
     let rows = facts.halved.iter();
     let rows = rows.filter(|(name, _)| own.contains(&**name) || name.starts_with("aten::"));
     let rows = rows.filter(|(name, _)| !only_kernels || is_kernel(name));
+    rows.filter(|(name, _)| !is_communication(name)).collect()
+}
+
+fn halved(facts: &Facts, only_kernels: bool) -> Option<(i64, String, &'static str)> {
+    let rows = alone(facts, only_kernels).into_iter();
     let rows = rows.filter(|(name, _)| facts.is_enough(name));
-    // A collective may wait for other ranks all along.
-    let rows = rows.filter(|(name, _)| !is_communication(name));
     let (name, ns) = rows.max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)))?;
     let fix = format!("{} in half the time", short(name));
     Some((*ns, fix, HALVED))
+}
+
+/// Half the time of a name with too few calls would save more.
+fn is_beside_larger(facts: &Facts, only_kernels: bool, ns: i64) -> bool {
+    let mut rows = alone(facts, only_kernels).into_iter();
+    rows.any(|(name, other_ns)| *other_ns > ns && !facts.is_enough(name))
 }

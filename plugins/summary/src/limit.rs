@@ -30,6 +30,7 @@ const HOST_GAPS: [&str; 4] = [
 const TWICE: f64 = 2.0;
 /// Gaps are the work of a thread that ran for this share of them.
 const MOST: f64 = 0.9;
+const HALF: f64 = 0.5;
 const PARTS: usize = 3;
 /// A file with this share of communication and of waits for it holds nothing else.
 const ALONE: f64 = 0.95;
@@ -128,15 +129,18 @@ impl Limit {
             gain.is_some_and(|gain| shares.is_some_and(|of| share(of) >= times * gain.1))
         };
         let is_exposed = exceeds(|of| of.communication.max(of.copy), NEARLY_AS_MUCH);
+        let recurs_more = top.is_some_and(|top| is_below_what_recurs(facts, shares, top));
         if let Some(top) = top
             && !is_exposed
+            && !recurs_more
             && !exceeds(|of| of.computation, TWICE)
         {
             return Some(of_finding(facts, top));
         }
         match shares {
             Some(shares) => {
-                Some(of_held(facts).unwrap_or_else(|| of_devices(facts, shares, is_exposed)))
+                let is_of_devices = is_exposed || recurs_more;
+                Some(of_held(facts).unwrap_or_else(|| of_devices(facts, shares, is_of_devices)))
             }
             None if facts.has_only_steps => None,
             // Samples say more of it.
@@ -181,8 +185,32 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     }
 }
 
-/// `is_exposed`: what devices communicate or copy takes longer than gaps that bound the path.
-fn of_devices(facts: &Facts, shares: &Shares, is_exposed: bool) -> Limit {
+/// Set-up happens once. What devices do, or without devices the largest name of the path that is called again and
+/// again, takes clearly longer.
+fn is_below_what_recurs(facts: &Facts, shares: Option<&Shares>, top: &Bottleneck) -> bool {
+    let Some((_, set_up)) = top.gain.filter(|_| top.class == "set_up") else {
+        return false;
+    };
+    let recurs = match shares {
+        Some(of) => of.computation.max(of.communication).max(of.copy),
+        None => {
+            let is_wait = |name: &str| facts.path_waits.iter().any(|wait| wait.0 == name);
+            let rows = facts.path_work.iter();
+            let rows = rows.filter(|(name, _)| !is_wait(name) && !facts.is_iteration(name));
+            let rows = rows.filter(|(name, _)| facts.is_enough(name));
+            // The first call of a name can be the set-up.
+            let rest = |(name, share): &(String, f64)| {
+                let is_set_up = top.sentence.contains(&short(name));
+                share - if is_set_up { set_up } else { 0.0 }
+            };
+            rows.map(rest).fold(0.0, f64::max)
+        }
+    };
+    recurs >= NEARLY_AS_MUCH * set_up
+}
+
+/// `takes_longest`: what devices do takes longer than what else could bound the run.
+fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
     let limit = |by: &str, share: f64, detail: String| Limit {
         by: by.to_owned(),
         share: Some(share),
@@ -199,7 +227,7 @@ fn of_devices(facts: &Facts, shares: &Shares, is_exposed: bool) -> Limit {
     let busiest = computation.max(communication).max(copy);
     // Where the path goes through the work of devices, that they idle beside it bounds nothing.
     let is_of_devices = match &facts.path {
-        _ if is_exposed || shares.busy() >= MIN_BUSY => true,
+        _ if takes_longest || shares.busy() >= MIN_BUSY => true,
         // Ranks that wait for each other idle by the job's design.
         _ if facts.job.is_some_and(|job| job.stages > 1) => true,
         Some(path) => {
@@ -404,12 +432,12 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     if let Some(limit) = of_waits_alone(facts) {
         return Some(limit);
     }
+    let (what, ran) = what_gaps_are(facts, gap);
     Some(Limit {
         by: "not recorded".to_owned(),
         share: Some(gap),
         detail: format!(
-            "{}: {} of {}{}",
-            what_gaps_are(facts, gap),
+            "{what}: {} of {}{ran}{}",
             percent(gap),
             facts.path_whole(),
             beside_gaps(facts, gap)
@@ -417,16 +445,19 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// A thread whose context switches were recorded ran in the gaps, if the rest of the wall is too short for the time it
-/// ran. The rest is at most what is neither a gap nor a wait that the switches show.
-fn what_gaps_are(facts: &Facts, gap: f64) -> &'static str {
+/// What the gaps are, and for how long a thread whose context switches were recorded ran in them: at least for the time
+/// that the rest of the wall is too short for. The rest is at most what is neither a gap nor a wait that the switches show.
+fn what_gaps_are(facts: &Facts, gap: f64) -> (&'static str, String) {
     let waits = facts.path_waits.iter().find(|row| row.0 == "off_cpu");
     let rest = (1.0 - gap - waits.map_or(0.0, |row| row.1)).max(0.0);
     let ran = facts.ran_ns.and_then(|ran_ns| facts.share(ran_ns));
-    if ran.is_some_and(|ran| ran - rest >= gap * MOST) {
-        "host code that ran without records"
-    } else {
-        "unrecorded time"
+    match ran.map_or(0.0, |ran| (ran - rest) / gap) {
+        ran if ran >= MOST => ("host code that ran without records", String::new()),
+        ran if ran >= HALF => {
+            let ran = format!(", of which a thread ran at least {}", percent(ran));
+            ("unrecorded time", ran)
+        }
+        _ => ("unrecorded time", String::new()),
     }
 }
 

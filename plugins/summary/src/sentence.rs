@@ -6,7 +6,7 @@ use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
 use crate::facts::{Allocator, Facts, Meaningless, Peak};
-use crate::gain::Gain;
+use crate::gain::{Gain, Kind};
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
 use crate::sampled::Sampled;
@@ -220,15 +220,12 @@ fn judged(facts: &Facts, shares: Option<&Shares>, limit: Option<&Limit>, gain: &
     }
     parts.extend(pipeline(facts));
     parts.extend(mostly_outside(facts));
-    if let Gain::Known {
-        is_fix, fix, ns, ..
-    } = gain
-    {
+    if let Gain::Known { kind, fix, ns, .. } = gain {
         let saved = saved(facts, *ns);
-        let what = if *is_fix {
-            "best fix found"
-        } else {
-            "largest single gain"
+        let what = match kind {
+            Kind::Fix => "best fix found",
+            Kind::Halved => "largest single gain",
+            Kind::HalvedOfRepeated => "largest gain of a repeated name",
         };
         parts.push(format!("{what}: {fix} saves at most {saved}"));
     }
@@ -354,14 +351,17 @@ fn length(facts: &Facts) -> String {
             Some(format!("the {} may take longer", facts.accelerator()))
         }
         (Some((rate, of)), _) => Some(format!("{} {of}/s", rate_figures(rate))),
-        (None, rate) => rate.map(|rate| format!("{}/s", rate_figures(rate))),
+        (None, rate) => rate.map(|rate| match steps.longer_period_ns() {
+            Some(period_ns) => format!("one every {}", time(period_ns)),
+            None => format!("{}/s", rate_figures(rate)),
+        }),
     });
     if steps.ranks > 1 {
         let (rank, ranks) = (steps.rank, steps.ranks);
         let least = time(steps.least_ns);
         let is_apart = steps.least_ns < steps.median_ns * EQUAL;
         notes.push(if is_apart {
-            format!("rank {rank}, slowest of {ranks}, fastest {least}")
+            format!("rank {rank}, longest of {ranks}, shortest {least}")
         } else if least != time(steps.median_ns) {
             format!("all {ranks} ranks within 1 %")
         } else if ranks == 2 {

@@ -52,7 +52,8 @@ pub struct Steps {
     /// True if only iterations after warm-up count, false if all do.
     pub is_steady: bool,
     pub median_ns: f64,
-    /// Median from one start to the next, of the same iterations: more than `median_ns` where something lies between them.
+    /// From one start to the next, of the same iterations: the median in the steady state, the mean without one. It is more than
+    /// `median_ns` where something lies between iterations, or where some take longer than most.
     pub period_ns: Option<f64>,
     pub total_ns: f64,
     pub ahead: Ahead,
@@ -149,6 +150,12 @@ impl Steps {
         tells.then(|| 1e9 / self.period_ns.unwrap_or(0.0).max(self.median_ns))
     }
 
+    /// The period, if it is clearly more than an iteration takes.
+    pub fn longer_period_ns(&self) -> Option<f64> {
+        self.period_ns
+            .filter(|period_ns| *period_ns > LONGER * self.median_ns)
+    }
+
     /// Sets `ahead`, from the busy time of the mean device.
     /// `waits_ns`: how long the host waits; one that does is not ahead.
     pub fn beside(self, devices: &[Device], is_window: bool, waits_ns: i64) -> Self {
@@ -175,16 +182,25 @@ fn period_ns(iterations: &Table, of: Option<&str>, is_steady: bool) -> Result<Op
         return Ok(None);
     };
     let (names, phases) = (iterations.text("series")?, iterations.text("phase")?);
-    let rows = names.iter().zip(phases.iter()).zip(starts.iter());
+    let times = starts.iter().zip(iterations.i64("wall_ns")?.iter());
+    let rows = names.iter().zip(phases.iter()).zip(times);
     let own =
         rows.filter(|((name, phase), _)| *name == of && (!is_steady || *phase == Some("steady")));
-    let mut starts: Vec<i64> = own.filter_map(|(_, start_ns)| start_ns).collect();
-    starts.sort_unstable();
-    let apart = starts.windows(2);
-    let mut apart: Vec<f64> = apart
-        .map(|two| two[1].saturating_sub(two[0]) as f64)
-        .collect();
-    Ok(median(&mut apart))
+    let times = own.filter_map(|(_, (start_ns, wall_ns))| Some((start_ns?, wall_ns?)));
+    let mut times: Vec<(i64, i64)> = times.collect();
+    times.sort_unstable();
+    if is_steady {
+        let apart = times.windows(2);
+        let mut apart: Vec<f64> = apart
+            .map(|two| two[1].0.saturating_sub(two[0].0) as f64)
+            .collect();
+        return Ok(median(&mut apart));
+    }
+    let (Some((first_ns, _)), Some((last_ns, wall_ns))) = (times.first(), times.last()) else {
+        return Ok(None);
+    };
+    let all_ns = last_ns.saturating_sub(*first_ns).saturating_add(*wall_ns);
+    Ok(Some(all_ns as f64 / times.len() as f64))
 }
 
 fn steady_state(iterations: &Table, of: Option<&str>) -> Result<Option<Steady>> {

@@ -379,8 +379,17 @@ fn unrecorded_time_in_which_a_thread_ran_is_work_of_the_host() {
         "{ran}"
     );
     // 2 ms of the 9 may be those with records.
-    for ns in [None, Some(9 * MS)] {
-        assert!(with(ns).contains("bound by unrecorded time: 80 %"));
+    let mostly = with(Some(9 * MS));
+    assert!(
+        mostly.contains("unrecorded time: 80 % of the wall, of which a thread ran at least 88 %"),
+        "{mostly}"
+    );
+    for ns in [None, Some(5 * MS)] {
+        let text = with(ns);
+        assert!(
+            text.contains("unrecorded time: 80 %") && !text.contains(" ran "),
+            "{text}"
+        );
     }
 }
 
@@ -670,6 +679,94 @@ fn gaps_that_the_host_leaves_bound_nothing_where_communication_takes_longer() {
     assert!(with(45).contains("bound by launches"));
 }
 
+/// Set-up happens once, so what happens all along bounds the run if it takes clearly longer.
+#[test]
+fn set_up_bounds_nothing_where_what_recurs_takes_longer() {
+    let set_up = |share: f64| {
+        let sentence =
+            "one-time setup takes some (aten::empty 30 ms); a warm start saves up to some";
+        bottleneck("set_up", ((share * 1e8) as i64, share), sentence)
+    };
+    let of_device = |share: f64| {
+        let [idle, exposure] = devices(&[("gpu0", 60 * MS, 55 * MS, 0, 0)]);
+        let computing = categories(&[("device", "GEMM", 55 * MS)]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            computing,
+            set_up(share),
+        ]))
+    };
+    assert!(
+        of_device(0.32).contains("bound by computation: 100 % GEMM · best fix found: a warm start"),
+        "{}",
+        of_device(0.32)
+    );
+    assert!(of_device(0.5).contains("bound by set-up"));
+
+    let of_host = |name: &str, calls: u64| {
+        let path = Table::build("path_names")
+            .text("name", ["aten::empty", name])
+            .text("category", ["memory", "random numbers"])
+            .f64("wall_share", [0.3, 0.6]);
+        let bricks = Table::build("by_brick")
+            .text("lane_kind", ["host"])
+            .text("name", [name])
+            .text("category", ["random numbers"])
+            .i64("self_ns", [60 * MS])
+            .u64("calls", [calls])
+            .i64("inclusive_ns", [60 * MS])
+            .i64("max_ns", [10 * MS]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            categories(&[
+                ("host", "random numbers", 60 * MS),
+                ("host", "memory", 30 * MS),
+            ]),
+            lanes(&[("thread 0", 90 * MS, 100 * MS)]),
+            path,
+            bricks,
+            set_up(0.3),
+        ]))
+    };
+    assert!(
+        of_host("aten::normal_", 10).contains("bound by computation: 67 % random numbers"),
+        "{}",
+        of_host("aten::normal_", 10)
+    );
+    // One call need not happen again.
+    assert!(of_host("aten::normal_", 1).contains("bound by set-up"));
+}
+
+/// A name with one call takes more than the named one, so the named one is not the largest.
+#[test]
+fn a_gain_beside_a_larger_one_of_a_single_call_is_not_the_largest() {
+    let with = |calls: u64| {
+        let bricks = Table::build("by_brick")
+            .text("lane_kind", ["host"; 2])
+            .text("name", ["aten::conv2d", "aten::mm"])
+            .text("category", ["convolution", "GEMM"])
+            .i64("self_ns", [58 * MS, 30 * MS])
+            .u64("calls", [calls, 9])
+            .i64("inclusive_ns", [58 * MS, 30 * MS])
+            .i64("max_ns", [58 * MS, 4 * MS]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            categories(&[("host", "convolution", 58 * MS), ("host", "GEMM", 30 * MS)]),
+            lanes(&[("thread 0", 88 * MS, 100 * MS)]),
+            bricks,
+            halved(&[("aten::conv2d", 29 * MS), ("aten::mm", 15 * MS)]),
+        ]))
+    };
+    assert!(
+        with(1).ends_with("largest gain of a repeated name: aten::mm in half the time saves at most 15.0 ms (15 %)"),
+        "{}",
+        with(1)
+    );
+    assert!(with(9).contains("largest single gain: aten::conv2d in half the time"));
+}
+
 #[test]
 fn set_up_of_the_host_is_named_whatever_was_recorded_of_the_device() {
     let text = |gain: Option<i64>| {
@@ -861,6 +958,38 @@ fn steps_of_a_host_that_runs_ahead_are_no_rate() {
 
 /// Of a run that is mostly start-up the sentence says where the steps are; of its steps alone, and of a host that runs ahead,
 /// it does not.
+/// Steps of 10, 10 and 40 ms that begin 12 ms after the end of the one before: 84 ms in all.
+#[test]
+fn a_rate_counts_all_steps_and_what_lies_between() {
+    let walls = |between_ms: i64| {
+        let starts = [0, 10 + between_ms, 20 + 2 * between_ms];
+        Table::build("iterations")
+            .text("series", ["thread 0"; 3])
+            .i64("start_ns", starts.map(|ms| ms * MS))
+            .i64("wall_ns", [10 * MS, 10 * MS, 40 * MS])
+            .u64("iteration", [0, 1, 2])
+            .text("phase", [None::<&str>; 3])
+    };
+    let series = Table::build("series")
+        .text("series", ["thread 0"])
+        .u64("iterations", [3_u64])
+        .u64("steady", [None::<u64>])
+        .f64("median_ns", [None::<f64>])
+        .f64("tokens_per_s", [None::<f64>])
+        .f64("samples_per_s", [None::<f64>]);
+    let host = || categories(&[("host", "GEMM", 60 * MS)]);
+    for (between_ms, every) in [(0, "20.0 ms"), (12, "28.0 ms")] {
+        let text = sentence(&summary([
+            wall(100 * MS, 9),
+            host(),
+            series.clone(),
+            walls(between_ms),
+        ]));
+        let start = format!("step 10.0 ms (median of 3, one every {every})");
+        assert!(text.starts_with(&start), "{text}");
+    }
+}
+
 #[test]
 fn steps_that_are_little_of_a_run_are_pointed_at() {
     let [idle, exposure] = devices(&[("gpu0", 1000 * MS, 20 * MS, 0, 0)]);
@@ -882,7 +1011,7 @@ fn steps_that_are_little_of_a_run_are_pointed_at() {
 }
 
 #[test]
-fn ranks_tell_the_slowest_and_what_communication_costs() {
+fn ranks_tell_the_longest_and_what_communication_costs() {
     let [idle, exposure] = devices(&[
         ("gpu0", 100 * MS, 20 * MS, 50 * MS, 0),
         ("rank 1 gpu0", 100 * MS, 20 * MS, 70 * MS, 0),
@@ -896,7 +1025,7 @@ fn ranks_tell_the_slowest_and_what_communication_costs() {
     ]);
     assert_eq!(
         sentence(&output),
-        "step 25.0 ms (median of 4 steady, 40.0/s, rank 1, slowest of 2, fastest 20.0 ms) · \
+        "step 25.0 ms (median of 4 steady, 40.0/s, rank 1, longest of 2, shortest 20.0 ms) · \
          2 GPUs 70 % to 90 % busy · bound by exposed communication: 60 % of the wall"
     );
 }
