@@ -435,13 +435,21 @@ fn threads(facts: &Facts) -> Option<String> {
     if let (true, Some(sampled)) = (facts.is_sampled_alone, &facts.sampled) {
         return Some(sampled.text(facts.wall_ns));
     }
-    let busy = percent(facts.host.busy_share()?);
+    let busy_share = facts.host.busy_share()?;
+    let busy = percent(busy_share);
     let (threads, whose) = match facts.host.threads {
         1 => (format!("1 {}", facts.host_lane), "its"),
         count => (format!("{count} {}s", facts.host_lane), "their"),
     };
+    // Work was put on as many lanes as ran at once, so most of them are idle for most of the time.
+    let is_packed = facts.host.threads > 1 && facts.host_lane != "thread";
+    let any = if is_packed && facts.covered > busy_share {
+        format!(" (at least one {})", percent(facts.covered))
+    } else {
+        String::new()
+    };
     let roof = facts.roof_share.map_or(String::new(), |share| {
         format!(", at {} of {whose} roof where measured", percent(share))
     });
-    Some(format!("{threads} {busy} busy{roof}"))
+    Some(format!("{threads} {busy} busy{any}{roof}"))
 }

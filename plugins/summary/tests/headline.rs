@@ -1251,11 +1251,15 @@ fn lanes_that_are_no_threads_are_not_called_so() {
         let run = wall(100 * MS, 2).text("clock_source", [source]);
         let lanes = lanes(&[("a", 10 * MS, 100 * MS), ("b", 10 * MS, 100 * MS)]);
         let host = categories(&[("host", "GEMM", 20 * MS)]);
-        sentence(&summary([run, host, lanes]))
+        let covered = Table::build("coverage").text("found", ["0.9900"]);
+        sentence(&summary([run, host, lanes, covered]))
     };
     let timeline = text("imported: tensorflow timeline");
-    assert!(timeline.contains("2 lanes 10 % busy"), "{timeline}");
-    assert!(text("perf").contains("2 threads 10 % busy"));
+    assert!(
+        timeline.contains("2 lanes 10 % busy (at least one 99 %)"),
+        "{timeline}"
+    );
+    assert!(text("perf").contains("2 threads 10 % busy ·"));
 }
 
 #[test]
