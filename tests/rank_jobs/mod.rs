@@ -175,7 +175,11 @@ fn a_comparison_of_jobs_names_the_rank_that_holds_others_up() {
         }
         // Before, its lateness was less than what clocks can tell: that is not nothing.
         let before_ns = row["base"]["caused_ns"].as_f64();
-        assert_eq!(before_ns.is_none(), row["base"]["told"] == 0.0, "{row:#}");
+        assert_eq!(
+            before_ns.is_none(),
+            row["base"]["with_last"] == 0.0,
+            "{row:#}"
+        );
         assert!(before_ns.unwrap_or(0.0) < 1e6, "{row:#}");
     }
     let collectives = jobs["collectives"].as_array().unwrap();

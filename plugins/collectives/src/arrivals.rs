@@ -342,8 +342,8 @@ fn collective(
         });
         begun_ns.is_some_and(|ns| ns.saturating_sub(of.uncertainty_ns.unwrap_or(0)) > first_ns)
     };
-    let is_told = latest.len() < arrivals.len() && !latest.iter().any(begun_later);
-    let latest = if is_told { latest } else { Vec::new() };
+    let has_last = latest.len() < arrivals.len() && !latest.iter().any(begun_later);
+    let latest = if has_last { latest } else { Vec::new() };
     JobCollective {
         last: (latest.len() == 1).then(|| latest[0]),
         latest,

@@ -23,7 +23,7 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) ->
     out.extend(late_rank(loaded, job, totals, steps));
     out.extend(clock_steps(loaded, job));
     out.extend(contradicted(job));
-    out.extend(not_told(job, totals));
+    out.extend(last_rank_unknown(job, totals));
     if loaded.recorded.ranks.len() > 1 {
         out.extend(unmatched(job));
     }
@@ -82,7 +82,7 @@ fn late_rank(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Op
     let mut detail = format!(
         "rank {worst} arrived last in {} of {} whose last rank is known, {} later than all others in total",
         of.last,
-        counted(of.told, "collective", "collectives"),
+        counted(of.with_last, "collective", "collectives"),
         time(of.alone_ns)
     );
     let (own, of) = steps.caused_most(worst);
@@ -140,18 +140,18 @@ fn contradicted(job: &Job) -> Option<Finding> {
     )
 }
 
-fn not_told(job: &Job, totals: &Totals) -> Option<Finding> {
+fn last_rank_unknown(job: &Job, totals: &Totals) -> Option<Finding> {
     let all = job.instances.len() as u64;
-    if totals.not_told == 0 || all == 0 {
+    if totals.without_last == 0 || all == 0 {
         return None;
     }
     let title = format!(
         "the rank that arrived last is not known for {} of {}",
-        totals.not_told,
+        totals.without_last,
         counted(all, "collective", "collectives")
     );
     Some(
-        Finding::new("not_told", Severity::Info, title)
+        Finding::new("last_rank_unknown", Severity::Info, title)
             .detail("ranks arrived closer together than their clocks are known, a rank is not recorded, or the operation does not make ranks wait")
             .evidence("SELECT * FROM collectives.instances WHERE last_rank IS NULL"),
     )

@@ -3,7 +3,7 @@
 //! A rank *arrives* when its part begins and *leaves* when it ends: its kernel on the device, or, where no device took
 //! part, its call. Parts are matched by communicator and number ([`trueno_analysis::collectives`]), clocks of ranks are
 //! compared by the collectives themselves ([`trueno_analysis::clock_offsets`]), and every figure across ranks carries the
-//! uncertainty of that comparison: what is smaller than it cannot be told.
+//! uncertainty of that comparison: smaller differences have no order.
 
 pub mod arrivals;
 pub mod clock_steps;
@@ -124,9 +124,9 @@ fn emit(run: &mut Run, loaded: &Loaded, options: &Options) -> Result<()> {
     for finding in findings::findings(loaded, &job, &totals, &steps) {
         run.finding(finding)?;
     }
-    if steps.rows.iter().filter(|row| row.told > 0).count() > 1 {
+    if steps.rows.iter().filter(|row| row.with_last > 0).count() > 1 {
         let title = "Time that ranks waited for the last rank, by step";
-        // Points: of the steps between nothing is told.
+        // Points: nothing is known of the steps between.
         run.chart(Chart::scatter(title, "by_step", "iteration", "waited_ns"))?;
     }
     if totals.waits.len() > 1 {

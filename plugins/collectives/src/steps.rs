@@ -16,7 +16,7 @@ pub struct OfStep {
     pub dur_ns: BTreeMap<u32, i64>,
     pub collectives: u64,
     /// Collectives whose last rank is known.
-    pub told: u64,
+    pub with_last: u64,
     /// By rank: sum of the others' waits for it.
     pub caused_ns: BTreeMap<u32, i64>,
     /// By rank: its waits for others, in collectives where they are known.
@@ -41,7 +41,10 @@ impl OfStep {
         let work_ns: Vec<f64> = work_ns.collect();
         let mean_ns = work_ns.iter().sum::<f64>() / work_ns.len() as f64;
         let most_ns = work_ns.iter().copied().fold(0.0, f64::max);
-        (self.told > 0 && self.told == self.collectives && work_ns.len() > 1 && mean_ns > 0.0)
+        (self.with_last > 0
+            && self.with_last == self.collectives
+            && work_ns.len() > 1
+            && mean_ns > 0.0)
             .then(|| most_ns / mean_ns - 1.0)
     }
 }
@@ -93,7 +96,7 @@ impl OfSteps {
                 continue;
             };
             row.collectives += 1;
-            row.told += u64::from(one.last.is_some());
+            row.with_last += u64::from(one.last.is_some());
             for (place, of) in one.arrivals.iter().enumerate() {
                 let waited_ns = one.waited_ns(place).unwrap_or(0);
                 let sum = row.waited_ns.entry(of.rank).or_default();
@@ -134,10 +137,10 @@ impl OfSteps {
                 rows().map(|row| row.dur_ns.values().copied().max()),
             )
             .u64("collectives", rows().map(|row| row.collectives))
-            .u64("told", rows().map(|row| row.told))
+            .u64("with_last", rows().map(|row| row.with_last))
             .i64(
                 "waited_ns",
-                rows().map(|row| (row.told > 0).then(|| waited_ns(row))),
+                rows().map(|row| (row.with_last > 0).then(|| waited_ns(row))),
             )
             .u64(
                 "last_rank",

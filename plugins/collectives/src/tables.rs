@@ -14,22 +14,22 @@ use crate::totals::Totals;
 pub fn by_rank(loaded: &Loaded, job: &Job, totals: &Totals) -> TableBuilder {
     let ranks: Vec<u32> = totals.ranks.keys().copied().collect();
     let of = |rank: &u32| &totals.ranks[rank];
-    // Where it can be told of no collective, nothing is known: that is not nothing.
-    let told = |rank: &u32, ns: i64| (of(rank).told > 0).then_some(ns);
+    // Null where no collective of the rank has a known last rank.
+    let known = |rank: &u32, ns: i64| (of(rank).with_last > 0).then_some(ns);
     let middle_ns = middle(job);
     let clock = |rank: &u32| job.clocks.at(*rank, middle_ns);
     Table::build("by_rank")
         .u64("rank", ranks.iter().map(|rank| u64::from(*rank)))
         .u64("collectives", ranks.iter().map(|rank| of(rank).collectives))
-        .u64("told", ranks.iter().map(|rank| of(rank).told))
+        .u64("with_last", ranks.iter().map(|rank| of(rank).with_last))
         .u64("last", ranks.iter().map(|rank| of(rank).last))
         .i64(
             "caused_ns",
-            ranks.iter().map(|rank| told(rank, of(rank).caused_ns)),
+            ranks.iter().map(|rank| known(rank, of(rank).caused_ns)),
         )
         .i64(
             "alone_ns",
-            ranks.iter().map(|rank| told(rank, of(rank).alone_ns)),
+            ranks.iter().map(|rank| known(rank, of(rank).alone_ns)),
         )
         .i64("waited_ns", ranks.iter().map(|rank| of(rank).waited_ns))
         .i64(

@@ -8,7 +8,7 @@ use crate::arrivals::Job;
 pub struct OfRank {
     pub collectives: u64,
     /// Collectives whose last rank is known.
-    pub told: u64,
+    pub with_last: u64,
     pub last: u64,
     /// Its waits for the last rank; `None` if they are unknown in every collective.
     pub waited_ns: Option<i64>,
@@ -23,18 +23,18 @@ pub struct Totals {
     pub ranks: BTreeMap<u32, OfRank>,
     /// By waiting rank and last rank: number of collectives, and time.
     pub waits: BTreeMap<(u32, u32), (u64, i64)>,
-    pub not_told: u64,
+    pub without_last: u64,
 }
 
 impl Totals {
     pub fn new(job: &Job) -> Self {
         let mut out = Self::default();
         for one in &job.instances {
-            out.not_told += u64::from(one.last.is_none());
+            out.without_last += u64::from(one.last.is_none());
             for of in &one.arrivals {
                 let sums = out.ranks.entry(of.rank).or_default();
                 sums.collectives += 1;
-                sums.told += u64::from(one.last.is_some());
+                sums.with_last += u64::from(one.last.is_some());
             }
             for (place, of) in one.arrivals.iter().enumerate() {
                 let sums = out.ranks.entry(of.rank).or_default();

@@ -189,7 +189,7 @@ fn nothing_told_is_not_nothing() {
     // So long a transfer leaves the clocks open by more than ranks come apart.
     job.transfer_ns = 5_000_000;
     let output = run(&job);
-    assert_eq!(u64s(&output, "by_rank", "told"), [Some(0), Some(0)]);
+    assert_eq!(u64s(&output, "by_rank", "with_last"), [Some(0), Some(0)]);
     assert_eq!(i64s(&output, "by_rank", "caused_ns"), [None, None]);
     assert_eq!(i64s(&output, "by_rank", "waited_ns"), [None, None]);
 }

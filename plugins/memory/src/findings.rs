@@ -267,7 +267,7 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
         let title =
             format!("{place}: {rows} releases are of memory allocated before the recording began");
         return Some(
-            Finding::new("taken_before", Severity::Info, title)
+            Finding::new("allocated_before", Severity::Info, title)
                 .detail("or by the recorder itself; they do not affect any figure")
                 .evidence(format!(
                     "SELECT * FROM memory.suspects WHERE place = {} AND reason = {}",

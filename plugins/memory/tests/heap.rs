@@ -127,7 +127,7 @@ fn the_heap_is_a_place_of_its_own_and_counted_once() {
          heap         4100       20          null       4000           1            2             4100         2             177                  2                   4100\n"
     );
     assert_eq!(verdict(&output, "heap", "live bytes").0, "measured");
-    let before = output.finding("taken_before").unwrap();
+    let before = output.finding("allocated_before").unwrap();
     assert_eq!(before.severity, Severity::Info);
     assert!(output.finding("release_without_allocation").is_none());
     assert!(output.finding("rows_missing").is_none());

@@ -178,12 +178,12 @@ pub fn backend_finding(entries: &[Entry]) -> Option<Finding> {
         let Some((gain, over)) = &entry.gain else {
             continue;
         };
-        let told = |backend: &Option<String>| backend.clone().unwrap_or_else(|| "?".to_owned());
+        let name = |backend: &Option<String>| backend.clone().unwrap_or_else(|| "?".to_owned());
         let name = format!(
             "{} ({} × {gain:.2} over {})",
             entry.name,
-            told(&entry.backend),
-            told(over)
+            name(&entry.backend),
+            name(over)
         );
         if !names.contains(&name) {
             names.push(name);
@@ -213,15 +213,15 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
             "record the program again with another backend, and compare with that run as --baseline",
         );
     }
-    let told = entries.iter().filter(|entry| entry.pays.is_some()).count();
-    if told == 0 {
+    let known = entries.iter().filter(|entry| entry.pays.is_some()).count();
+    if known == 0 {
         let why = format!(
             "this needs {} calls per backend of {} ns or more, and a second instruction set",
             crate::backends::MIN_CALLS,
             crate::backends::MIN_CALL_NS
         );
         return Finding::new(
-            "backends_not_told",
+            "simd_unknown",
             Severity::Info,
             "it is not known whether SIMD pays",
         )
@@ -230,9 +230,9 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
     Finding::new(
         "simd_pays",
         Severity::Info,
-        match told {
+        match known {
             1 => "SIMD pays in the one comparison".to_owned(),
-            told => format!("SIMD pays in all {told} comparisons"),
+            known => format!("SIMD pays in all {known} comparisons"),
         },
     )
 }

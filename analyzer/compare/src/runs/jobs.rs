@@ -38,7 +38,7 @@ struct Collectives {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct OfRank {
-    told: u64,
+    with_last: u64,
     last: u64,
     caused_ns: i64,
     waited_ns: i64,
@@ -77,7 +77,7 @@ impl CollectiveRow {
 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RankFigures {
-    pub told: f64,
+    pub with_last: f64,
     pub last: f64,
     /// Time that others waited for it. Null if unknown.
     pub caused_ns: Option<f64>,
@@ -163,12 +163,12 @@ impl Job {
 
     fn read_ranks(&mut self, rows: &Table) -> trueno_plugin::Result<()> {
         let rank = rows.u64("rank")?;
-        let (told, last) = (rows.u64("told")?, rows.u64("last")?);
+        let (with_last, last) = (rows.u64("with_last")?, rows.u64("last")?);
         let (caused, waited) = (rows.i64("caused_ns")?, rows.i64("waited_ns")?);
         for row in 0..rows.rows() {
             let Some(rank) = rank.get(row) else { continue };
             let of_rank = OfRank {
-                told: told.get(row).unwrap_or(0),
+                with_last: with_last.get(row).unwrap_or(0),
                 last: last.get(row).unwrap_or(0),
                 caused_ns: caused.get(row).unwrap_or(0),
                 waited_ns: waited.get(row).unwrap_or(0),
@@ -239,14 +239,14 @@ fn collective_figures(jobs: &[Job], kind: &Kind) -> Option<CollectiveFigures> {
 fn rank_figures(jobs: &[Job], rank: u64) -> Option<RankFigures> {
     let all: Vec<&OfRank> = jobs.iter().filter_map(|job| job.ranks.get(&rank)).collect();
     let count = all.len() as f64;
-    let told: u64 = all.iter().map(|of| of.told).sum();
+    let with_last: u64 = all.iter().map(|of| of.with_last).sum();
     let last: u64 = all.iter().map(|of| of.last).sum();
     let mean = |ns: fn(&OfRank) -> i64| {
         let sum = all.iter().map(|of| ns(of)).fold(0, i64::saturating_add);
-        (told > 0).then(|| sum as f64 / count)
+        (with_last > 0).then(|| sum as f64 / count)
     };
     (!all.is_empty()).then(|| RankFigures {
-        told: told as f64 / count,
+        with_last: with_last as f64 / count,
         last: last as f64 / count,
         caused_ns: mean(|of| of.caused_ns),
         waited_ns: mean(|of| of.waited_ns),
@@ -273,9 +273,9 @@ mod tests {
         }
     }
 
-    fn rank(told: u64, last: u64, caused_ns: i64) -> OfRank {
+    fn rank(with_last: u64, last: u64, caused_ns: i64) -> OfRank {
         OfRank {
-            told,
+            with_last,
             last,
             caused_ns,
             waited_ns: 7,
@@ -318,7 +318,7 @@ mod tests {
         assert_eq!(zero.run, None);
         assert_eq!(one.base.unwrap().caused_ns, Some(70.0));
         assert_eq!(one.base.unwrap().last, 3.0);
-        // Nothing could be told of it: that is not nothing.
+        // Null where no last rank is known.
         assert_eq!(one.run.unwrap().caused_ns, None);
         assert_eq!(one.change_ns(), None);
     }

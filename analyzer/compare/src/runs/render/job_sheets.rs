@@ -35,7 +35,7 @@ pub fn job_sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
             [&row.base, &row.run].map(|side| shown(side, value, "caused_ns"))
         };
         let last = |side: &Option<RankFigures>| match side {
-            Some(of) => format!("{:.0} of {:.0}", of.last, of.told),
+            Some(of) => format!("{:.0} of {:.0}", of.last, of.with_last),
             None => NOT_MEASURED.to_owned(),
         };
         let [base, run] = pair(|of| of.caused_ns);
@@ -149,8 +149,8 @@ fn rank_table(rows: &[RankRow]) -> Option<Table> {
         .f64("change_ns", rows.iter().map(RankRow::change_ns))
         .f64("base_last", base(|of| Some(of.last)))
         .f64("run_last", run(|of| Some(of.last)))
-        .f64("base_told", base(|of| Some(of.told)))
-        .f64("run_told", run(|of| Some(of.told)))
+        .f64("base_with_last", base(|of| Some(of.with_last)))
+        .f64("run_with_last", run(|of| Some(of.with_last)))
         .f64("base_waited_ns", base(|of| of.waited_ns))
         .f64("run_waited_ns", run(|of| of.waited_ns))
         .finish()

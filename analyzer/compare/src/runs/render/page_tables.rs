@@ -21,7 +21,7 @@ pub struct Part {
 pub fn parts(comparison: &Comparison) -> Vec<Part> {
     let verdicts = [common(comparison), names(comparison)];
     let others = [
-        not_told(comparison),
+        undecided(comparison),
         totals(comparison),
         path(comparison),
         how_often(comparison),
@@ -78,7 +78,7 @@ fn names(comparison: &Comparison) -> Option<Part> {
             ),
         }
     );
-    let told = |name: &&Compared| name.verdict != Verdict::CannotTell;
+    let decided = |name: &&Compared| name.verdict != Verdict::CannotTell;
     Some(Part {
         id: "names",
         word: "names",
@@ -86,22 +86,22 @@ fn names(comparison: &Comparison) -> Option<Part> {
         lead,
         table: compared(
             "names",
-            &comparison.names.iter().filter(told).collect::<Vec<_>>(),
+            &comparison.names.iter().filter(decided).collect::<Vec<_>>(),
         )?,
     })
 }
 
-fn not_told(comparison: &Comparison) -> Option<Part> {
+fn undecided(comparison: &Comparison) -> Option<Part> {
     let not = |name: &&Compared| name.verdict == Verdict::CannotTell;
     Some(Part {
-        id: "not-told",
+        id: "undecided",
         word: "cannot tell",
         heading: "What is unclear",
         lead: format!(
             "Noise: the interval crosses the threshold; evidence: too weak for so many names; samples: fewer than {MIN_SAMPLES} per side."
         ),
         table: compared(
-            "not_told",
+            "undecided",
             &comparison.names.iter().filter(not).collect::<Vec<_>>(),
         )?,
     })

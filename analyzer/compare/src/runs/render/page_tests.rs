@@ -91,7 +91,7 @@ fn what_got_slower_comes_first_and_doubts_before_it() {
             "brick softmax",
             "<svg",
             "id=\"t-names\"",
-            "id=\"t-not_told\"",
+            "id=\"t-undecided\"",
             "too much noise",
             "id=\"t-comparability\"",
         ],

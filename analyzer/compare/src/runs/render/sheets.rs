@@ -28,7 +28,7 @@ pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> 
         Some(names(comparison, top, is_full)),
     ];
     let rest = [
-        not_told(comparison, top, is_full),
+        undecided(comparison, top, is_full),
         count_rows(comparison, top),
     ];
     let all = whole.into_iter().flatten();
@@ -252,7 +252,7 @@ fn beside(comparison: &Comparison, name: &Compared) -> Vec<String> {
 }
 
 /// Names without a verdict, by reason. In full, each of them.
-fn not_told(comparison: &Comparison, top: usize, is_full: bool) -> Option<Sheet> {
+fn undecided(comparison: &Comparison, top: usize, is_full: bool) -> Option<Sheet> {
     let names = comparison.names.iter();
     let names: Vec<&Compared> = names
         .filter(|name| name.verdict == Verdict::CannotTell)
