@@ -71,6 +71,8 @@ pub struct Wait {
     pub end_ns: i64,
     /// It waited for host tasks, not for a device.
     pub is_join: bool,
+    /// It waited for a device, a stream or an event.
+    pub is_of_device: bool,
     /// The thread could run but had no processor.
     pub is_runnable: bool,
     /// Nothing is known except that the thread did not run.
@@ -171,6 +173,7 @@ impl Device {
         }
         for of in out.returns_ns.values_mut() {
             of.sort_unstable();
+                    is_of_device: matches!(kind.get(row), Some("device" | "stream" | "event")),
         }
         Ok(out)
     }
@@ -336,6 +339,17 @@ impl Device {
         let times = |work: &Work| (work.start_ns, work.end_ns);
         match device {
             None => {
+    /// By rank, when its last device work was launched; when it started, if no launch is recorded.
+    pub fn last_launches_ns(&self) -> BTreeMap<u64, i64> {
+        let mut out = BTreeMap::new();
+        for work in &self.work {
+            let ns = work.launch.map_or(work.start_ns, |launch| launch.0);
+            let last = out.entry(rank::of_key(work.id)).or_insert(ns);
+            *last = ns.max(*last);
+        }
+        out
+    }
+
                 let all = self.work.iter().filter(|work| wanted(work));
                 all.map(times).collect()
             }
