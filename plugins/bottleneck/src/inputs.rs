@@ -141,7 +141,10 @@ pub const INPUTS: [Input; 47] = [
         "diverged",
         "SELECT brick, COUNT(*) AS tensors FROM divergence.pairs WHERE verdict = 'diverged' GROUP BY brick ORDER BY brick",
     ),
-    may("device_sizes", "SELECT name, multiprocessors FROM devices"),
+    may(
+        "device_sizes",
+        "SELECT device, name, multiprocessors, compute_capability FROM devices",
+    ),
     // What devices did, and who asked for it.
     may(
         "kernels",

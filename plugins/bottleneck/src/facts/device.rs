@@ -86,6 +86,14 @@ impl Wait {
     }
 }
 
+/// What a device is, as far as the run says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    pub name: Option<String>,
+    /// Major and minor number of its compute capability.
+    pub capability: Option<(u32, u32)>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Device {
     pub work: Vec<Work>,
@@ -107,6 +115,8 @@ pub struct Device {
     calls: Vec<(i64, i64)>,
     pub least_way_ns: Option<i64>,
     model: Option<String>,
+    /// By number of the device; `None`: its place in the run has no number.
+    models: Vec<(Option<i64>, Model)>,
     /// Multiprocessors of the smallest device; `None`: not recorded.
     pub multiprocessors: Option<i64>,
     /// Memory of a device was in use when the recording began, so the process may have launched work before.
@@ -137,6 +147,7 @@ impl Device {
         let devices = run.table("device_sizes")?;
         let mut models = devices.text("name")?.iter().flatten();
         out.model = models.find(|model| !model.is_empty()).map(str::to_owned);
+        out.models = models_of(&devices)?;
         let sizes = devices.i64("multiprocessors")?.iter().flatten().min();
         out.multiprocessors = sizes.filter(|count| *count > 0);
         out.was_in_use = !run.table("live_before")?.is_empty();
@@ -162,6 +173,7 @@ impl Device {
                     start_ns,
                     end_ns: start_ns.saturating_add(dur_ns),
                     is_join: kind.get(row) == Some("join"),
+                    is_of_device: matches!(kind.get(row), Some("device" | "stream" | "event")),
                     is_runnable: kind.get(row) == Some("runnable"),
                     is_off_cpu: kind.get(row) == Some("off_cpu"),
                 });
@@ -173,7 +185,6 @@ impl Device {
         }
         for of in out.returns_ns.values_mut() {
             of.sort_unstable();
-                    is_of_device: matches!(kind.get(row), Some("device" | "stream" | "event")),
         }
         Ok(out)
     }

@@ -18,7 +18,7 @@ mod window;
 pub use bricks::{Bricks, Load, Name, Size, count};
 pub use captures::Captures;
 pub use checksums::Tensor;
-pub use device::{Device, Wait, Work, condition, name_of};
+pub use device::{Device, Model, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
 pub use launch_runs::LaunchRuns;
 pub use path::{Opportunity, Path, Piece, Without};
