@@ -303,6 +303,15 @@ impl Device {
         vendors::accelerator(self.model.as_deref(), names)
     }
 
+    /// The model of a device: as recorded for it, or of all devices if they are alike.
+    pub fn model(&self, device: i64) -> Option<&Model> {
+        let mut models = self.models.iter();
+        let own = models.find(|(number, _)| *number == Some(device));
+        let first = self.models.first();
+        let alike = first.filter(|first| self.models.iter().all(|one| one.1 == first.1));
+        own.or(alike).map(|(_, model)| model)
+    }
+
     pub fn devices(&self) -> Vec<i64> {
         let mut out: Vec<i64> = self
             .work
@@ -330,6 +339,17 @@ impl Device {
         by_device.get(&device).map_or(&[], Vec::as_slice)
     }
 
+    /// By rank, when its last device work was launched; when it started, if no launch is recorded.
+    pub fn last_launches_ns(&self) -> BTreeMap<u64, i64> {
+        let mut out = BTreeMap::new();
+        for work in &self.work {
+            let ns = work.launch.map_or(work.start_ns, |launch| launch.0);
+            let last = out.entry(rank::of_key(work.id)).or_insert(ns);
+            *last = ns.max(*last);
+        }
+        out
+    }
+
     /// Work of a device, in the order of `work`. `None`: where the device is not recorded.
     pub fn of(&self, device: Option<i64>) -> impl Iterator<Item = &Work> + Clone {
         self.indices(device).iter().map(|at| &self.work[*at])
@@ -350,17 +370,6 @@ impl Device {
         let times = |work: &Work| (work.start_ns, work.end_ns);
         match device {
             None => {
-    /// By rank, when its last device work was launched; when it started, if no launch is recorded.
-    pub fn last_launches_ns(&self) -> BTreeMap<u64, i64> {
-        let mut out = BTreeMap::new();
-        for work in &self.work {
-            let ns = work.launch.map_or(work.start_ns, |launch| launch.0);
-            let last = out.entry(rank::of_key(work.id)).or_insert(ns);
-            *last = ns.max(*last);
-        }
-        out
-    }
-
                 let all = self.work.iter().filter(|work| wanted(work));
                 all.map(times).collect()
             }
@@ -382,6 +391,22 @@ impl Device {
     pub fn name(&self, work: &Work) -> &str {
         &self.names[work.name as usize]
     }
+}
+
+fn models_of(devices: &Table) -> Result<Vec<(Option<i64>, Model)>> {
+    let (place, name) = (devices.text("device")?, devices.text("name")?);
+    let capability = devices.text("compute_capability")?;
+    let of_row = |row: usize| {
+        let number = place.get(row).and_then(|place| place.strip_prefix("gpu:"));
+        let number = number.and_then(|number| number.parse().ok());
+        let (major, minor) = capability.get(row)?.split_once('.')?;
+        let model = Model {
+            name: name.get(row).map(str::to_owned),
+            capability: major.parse().ok().zip(minor.parse().ok()),
+        };
+        Some((number, model))
+    };
+    Ok((0..devices.rows()).filter_map(of_row).collect())
 }
 
 /// Leaves out graph launches: one call launches many kernels.
