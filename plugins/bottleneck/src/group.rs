@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::verdict::{Bottleneck, PART, Verdicts};
+use crate::verdict::{Bottleneck, IN_SET_UP, PART, Verdicts};
 use crate::wording::without_rank;
 
 const SHOWN: usize = 4;
@@ -15,6 +15,7 @@ const SHOWN: usize = 4;
 ///   the host and the other about a device;
 /// - if both are of the same class at related scopes: a brick and what is nested in it, a category and its names, a
 ///   device and a category's part of its finding;
+/// - if one is an idle gap that the one-time calls of the other fill;
 /// - if they are the same finding on several ranks. The leader's sentence lists those ranks.
 pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     let mut findings = std::mem::take(&mut verdicts.findings);
@@ -131,8 +132,11 @@ fn related(a: &Bottleneck, b: &Bottleneck) -> bool {
     let one_of = |is: &dyn Fn(&Bottleneck) -> bool| is(a) || is(b);
     let of_ranks =
         one_of(&|one| one.place == "ranks") && one_of(&|one| one.code == "unexplained_wait");
+    let in_set_up = one_of(&|one| one.code == "set_up") && one_of(&|one| one.code == IN_SET_UP);
     let explains = a.class.explains(b.class) || b.class.explains(a.class);
-    same_kind || (explains && (a.place == b.place || of_ranks || touches(a, b) || touches(b, a)))
+    same_kind
+        || in_set_up
+        || (explains && (a.place == b.place || of_ranks || touches(a, b) || touches(b, a)))
 }
 
 fn touches(host: &Bottleneck, device: &Bottleneck) -> bool {

@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 47] = [
+pub const INPUTS: [Input; 48] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -141,7 +141,10 @@ pub const INPUTS: [Input; 47] = [
         "diverged",
         "SELECT brick, COUNT(*) AS tensors FROM divergence.pairs WHERE verdict = 'diverged' GROUP BY brick ORDER BY brick",
     ),
-    may("device_sizes", "SELECT name, multiprocessors FROM devices"),
+    may(
+        "device_sizes",
+        "SELECT device, name, multiprocessors, compute_capability FROM devices",
+    ),
     // What devices did, and who asked for it.
     may(
         "kernels",
@@ -228,6 +231,7 @@ pub const INPUTS: [Input; 47] = [
         "SELECT t.id AS id, t.parent AS parent, t.name AS name, t.thread AS thread, t.start_ns AS start_ns, t.dur_ns AS dur_ns \
          FROM bricks AS t WHERE t.kind = 'task' AND t.timing <> 'bound' ORDER BY start_ns, id",
     ),
+    may("any_edge", "SELECT kind FROM edges LIMIT 1"),
     may(
         "joins",
         "SELECT e.\"from\" AS task, s.id AS wait, s.start_ns AS start_ns, s.dur_ns AS dur_ns \

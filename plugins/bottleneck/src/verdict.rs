@@ -47,6 +47,8 @@ impl Severity {
 }
 
 pub const PART: &str = "category_part";
+/// An idle gap that calls of the finding `set_up` fill.
+pub const IN_SET_UP: &str = "set_up_gap";
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
@@ -87,6 +89,8 @@ pub struct Verdicts {
     /// Sorted by group after grouping.
     pub findings: Vec<Bottleneck>,
     pub not_measurable: Vec<NotMeasurable>,
+    /// Names of the one-time calls that were found.
+    pub set_up_names: Vec<String>,
 }
 
 impl Verdicts {

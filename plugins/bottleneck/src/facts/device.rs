@@ -71,6 +71,8 @@ pub struct Wait {
     pub end_ns: i64,
     /// It waited for host tasks, not for a device.
     pub is_join: bool,
+    /// It waited for a device, a stream or an event.
+    pub is_of_device: bool,
     /// The thread could run but had no processor.
     pub is_runnable: bool,
     /// Nothing is known except that the thread did not run.
@@ -82,6 +84,14 @@ impl Wait {
     pub fn may_be_for_device(&self) -> bool {
         !self.is_join && !self.is_runnable && !self.is_off_cpu
     }
+}
+
+/// What a device is, as far as the run says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Model {
+    pub name: Option<String>,
+    /// Major and minor number of its compute capability.
+    pub capability: Option<(u32, u32)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -105,6 +115,8 @@ pub struct Device {
     calls: Vec<(i64, i64)>,
     pub least_way_ns: Option<i64>,
     model: Option<String>,
+    /// By number of the device; `None`: its place in the run has no number.
+    models: Vec<(Option<i64>, Model)>,
     /// Multiprocessors of the smallest device; `None`: not recorded.
     pub multiprocessors: Option<i64>,
     /// Memory of a device was in use when the recording began, so the process may have launched work before.
@@ -135,6 +147,7 @@ impl Device {
         let devices = run.table("device_sizes")?;
         let mut models = devices.text("name")?.iter().flatten();
         out.model = models.find(|model| !model.is_empty()).map(str::to_owned);
+        out.models = models_of(&devices)?;
         let sizes = devices.i64("multiprocessors")?.iter().flatten().min();
         out.multiprocessors = sizes.filter(|count| *count > 0);
         out.was_in_use = !run.table("live_before")?.is_empty();
@@ -160,6 +173,7 @@ impl Device {
                     start_ns,
                     end_ns: start_ns.saturating_add(dur_ns),
                     is_join: kind.get(row) == Some("join"),
+                    is_of_device: matches!(kind.get(row), Some("device" | "stream" | "event")),
                     is_runnable: kind.get(row) == Some("runnable"),
                     is_off_cpu: kind.get(row) == Some("off_cpu"),
                 });
@@ -289,6 +303,15 @@ impl Device {
         vendors::accelerator(self.model.as_deref(), names)
     }
 
+    /// The model of a device: as recorded for it, or of all devices if they are alike.
+    pub fn model(&self, device: i64) -> Option<&Model> {
+        let mut models = self.models.iter();
+        let own = models.find(|(number, _)| *number == Some(device));
+        let first = self.models.first();
+        let alike = first.filter(|first| self.models.iter().all(|one| one.1 == first.1));
+        own.or(alike).map(|(_, model)| model)
+    }
+
     pub fn devices(&self) -> Vec<i64> {
         let mut out: Vec<i64> = self
             .work
@@ -314,6 +337,17 @@ impl Device {
             all
         });
         by_device.get(&device).map_or(&[], Vec::as_slice)
+    }
+
+    /// By rank, when its last device work was launched; when it started, if no launch is recorded.
+    pub fn last_launches_ns(&self) -> BTreeMap<u64, i64> {
+        let mut out = BTreeMap::new();
+        for work in &self.work {
+            let ns = work.launch.map_or(work.start_ns, |launch| launch.0);
+            let last = out.entry(rank::of_key(work.id)).or_insert(ns);
+            *last = ns.max(*last);
+        }
+        out
     }
 
     /// Work of a device, in the order of `work`. `None`: where the device is not recorded.
@@ -357,6 +391,22 @@ impl Device {
     pub fn name(&self, work: &Work) -> &str {
         &self.names[work.name as usize]
     }
+}
+
+fn models_of(devices: &Table) -> Result<Vec<(Option<i64>, Model)>> {
+    let (place, name) = (devices.text("device")?, devices.text("name")?);
+    let capability = devices.text("compute_capability")?;
+    let of_row = |row: usize| {
+        let number = place.get(row).and_then(|place| place.strip_prefix("gpu:"));
+        let number = number.and_then(|number| number.parse().ok());
+        let (major, minor) = capability.get(row)?.split_once('.')?;
+        let model = Model {
+            name: name.get(row).map(str::to_owned),
+            capability: major.parse().ok().zip(minor.parse().ok()),
+        };
+        Some((number, model))
+    };
+    Ok((0..devices.rows()).filter_map(of_row).collect())
 }
 
 /// Leaves out graph launches: one call launches many kernels.

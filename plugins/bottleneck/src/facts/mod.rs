@@ -18,7 +18,7 @@ mod window;
 pub use bricks::{Bricks, Load, Name, Size, count};
 pub use captures::Captures;
 pub use checksums::Tensor;
-pub use device::{Device, Wait, Work, condition, name_of};
+pub use device::{Device, Model, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
 pub use launch_runs::LaunchRuns;
 pub use path::{Opportunity, Path, Piece, Without};
@@ -64,6 +64,8 @@ pub struct Facts {
     pub out_of_memory: Table,
     /// Operators for devices of which no work is in the imported file.
     pub unrecorded_operators: u64,
+    /// The run records dependencies between rows.
+    has_edges: bool,
 }
 
 impl Facts {
@@ -80,6 +82,7 @@ impl Facts {
         bricks.busy_by_rank(&device, &window);
         let scale = Scale::new(limits, &device);
         let idle = Idle::find(&device, &bricks, &window, &scale);
+        let has_edges = !run.table("any_edge")?.is_empty();
         let unrecorded = run.table("unrecorded_devices")?;
         let unrecorded = unrecorded.u64("count")?.iter().flatten();
         Ok(Self {
@@ -100,6 +103,7 @@ impl Facts {
             fragmentation: run.table("fragmentation")?,
             out_of_memory: run.table("out_of_memory")?,
             unrecorded_operators: unrecorded.fold(0, u64::saturating_add),
+            has_edges,
             name_groups,
             window,
             device,
@@ -125,6 +129,15 @@ impl Facts {
         let busy_ns = busy.filter(|_| without.keeps_devices_busy()).unwrap_or(0);
         let idle_ns = self.window.wall_ns.saturating_sub(busy_ns);
         self.path.without_ns(without).min(idle_ns).max(0)
+    }
+
+    /// Whether anything says what device work waits for: the host, a launch or a recorded dependency. Otherwise re-timing
+    /// leaves its starts where they are, and bounds no gain.
+    pub fn has_dependencies(&self) -> bool {
+        let has_host = self.bricks.threads > 0 || !self.bricks.calls.is_empty();
+        let mut work = self.device.work.iter();
+        let is_launched = work.any(|work| work.launch.is_some());
+        has_host || self.has_edges || is_launched || self.device.work.is_empty()
     }
 
     /// Category of device work: that of the brick in which it was launched, else its own.

@@ -33,6 +33,11 @@ impl Without<'_> {
     pub fn keeps_devices_busy(&self) -> bool {
         matches!(self, Self::Host | Self::HostBeforeDevices | Self::Waits)
     }
+
+    /// Only work of devices, or the calls that start it.
+    pub fn is_device_work(&self) -> bool {
+        matches!(self, Self::Copies | Self::Communication | Self::Elementwise)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

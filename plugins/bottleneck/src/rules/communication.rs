@@ -3,7 +3,8 @@
 //! Evidence: kernels that a category rule calls `communication`, without the time in which any other work of the device
 //! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
 //! late ranks. Severity by that share, critical only where the gain is high; by the gain where collectives tell which rank is
-//! late, since it is known then what ranks wait for. Gain: no more than the computing beside which nothing is communicated
+//! late, since it is known then what ranks wait for. With the only device that communicates in the run, the finding says that it may
+//! be waiting as well. Gain: no more than the computing beside which nothing is communicated
 //! could hide, than the path has of communication, and than the run would save without any communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending,
@@ -51,6 +52,10 @@ impl Rule for ExposedCommunication {
             .map(|work| work.device)
             .collect();
         let explained = explained_waits(facts);
+        // No device communicates with itself: the others are not in the run, nor are those that come late.
+        let is_alone = facts.window.ranks < 2
+            && devices.len() == 1
+            && facts.device.collective_waits.is_empty();
         for device in devices {
             let own = facts.device.of(device);
             let own = own.filter(|work| communicates(work));
@@ -85,7 +90,14 @@ impl Rule for ExposedCommunication {
             let most_ns = most_ns.min(retimed_ns.unwrap_or(i64::MAX));
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let evidence = facts.evidence(rows, &exposed);
-            let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
+            let mut draft = draft(
+                facts,
+                device,
+                &exposed,
+                (all_ns, late_ns),
+                free_ns,
+                is_alone,
+            );
             let shared = shared_streams(facts, device, communicates, computing);
             if !shared.is_empty() {
                 let streams: Vec<String> = shared.iter().map(i64::to_string).collect();
@@ -95,8 +107,16 @@ impl Rule for ExposedCommunication {
                 ));
                 draft.suggestion = "run collectives on a stream of their own, ordered by events: one stream runs one kernel after the other".into();
             }
-            if facts.share(gain_ns) >= options.general.least_share {
-                draft.fix = "overlapping communication with compute".into();
+            if !facts.has_dependencies() {
+                let severity = Severity::from_share(share, &options.general);
+                draft.unpredicted(facts, evidence, severity, verdicts);
+            } else if facts.share(gain_ns) >= options.general.least_share {
+                draft.fix = if shared.is_empty() {
+                    "overlapping communication with compute"
+                } else {
+                    "moving it to a stream of its own and overlapping it with compute"
+                }
+                .into();
                 let mut found = Verdicts::default();
                 let gain = (gain_ns, Without::Communication);
                 draft.with_gain(facts, options, evidence, gain, &mut found);
@@ -338,6 +358,7 @@ fn draft(
     exposed: &IntervalSet<i64>,
     (all_ns, late_ns): (i64, i64),
     free_ns: i64,
+    is_alone: bool,
 ) -> Draft {
     let exposed_ns = exposed.total_ns();
     let hides = free_ns.saturating_mul(2) >= exposed_ns;
@@ -376,6 +397,7 @@ fn draft(
             time(exposed_ns),
             time(all_ns),
             match late_ns {
+                _ if is_alone => ", or of waiting for other ranks: record them all".to_owned(),
                 0 => String::new(),
                 _ => format!("; another {} is waiting for other ranks", time(late_ns)),
             }

@@ -53,7 +53,7 @@ impl Draft {
 
     /// Adds a finding with a predicted gain unless the gain is below `least_share`. The gain is capped by what
     /// removing `without` entirely would save. With too little evidence the severity is low and no gain is
-    /// predicted.
+    /// predicted; neither is one of device work whose dependencies are not recorded.
     pub fn with_gain(
         self,
         facts: &Facts,
@@ -62,6 +62,14 @@ impl Draft {
         (gain_ns, without): (i64, Without<'_>),
         verdicts: &mut Verdicts,
     ) {
+        if without.is_device_work() && !facts.has_dependencies() {
+            let share = facts.share(gain_ns);
+            if share >= options.general.least_share {
+                let severity = Severity::from_share(share, &options.general);
+                self.unpredicted(facts, evidence, severity, verdicts);
+            }
+            return;
+        }
         let gain_ns = gain_ns.min(facts.most_ns(&without));
         let share = facts.share(gain_ns);
         if gain_ns <= 0 || share < options.general.least_share {
@@ -96,6 +104,20 @@ impl Draft {
             Severity::Low
         };
         verdicts.findings.push(self.finish(severity, None));
+    }
+
+    /// Adds a finding about device work that was recorded without its launches and dependencies: nothing tells what
+    /// would start earlier.
+    pub fn unpredicted(
+        mut self,
+        facts: &Facts,
+        evidence: Evidence,
+        severity: Severity,
+        verdicts: &mut Verdicts,
+    ) {
+        self.fix = "no gain can be predicted: dependencies were not recorded".to_owned();
+        self.assumption = "none: what waits for this work was not recorded".to_owned();
+        self.without_gain(facts, evidence, severity, verdicts);
     }
 
     fn of_too_little(mut self, evidence: Evidence) -> Bottleneck {

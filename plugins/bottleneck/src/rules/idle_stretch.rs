@@ -2,7 +2,7 @@
 //!
 //! Evidence: a gap longer than all shorter ones of its cause together (see [`gaps`](super::gaps)), at least `stretch_share` of the
 //! window. One gap is no pattern, so no rule about patterns counts it, and no gain is promised of it. What the host does in at
-//! least half of it is named.
+//! least half of it is named. A gap that one-time calls fill is part of their finding, [set-up](super::set_up).
 //!
 //! Gaps that are alike, while the host works or after it waited, of which no other rule speaks, as they are fewer than `least_gaps` or the
 //! device does too little to hide the host's work behind: with enough evidence, at least `stretch_share` of the window on the path.
@@ -21,7 +21,7 @@ use super::{Options, Rule, serial, set_up};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
-use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
+use crate::verdict::{Bottleneck, Confidence, IN_SET_UP, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};
 
 /// A device is idle for a long time, once.
@@ -250,11 +250,15 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     };
     let does = shares_of(&named, is_named);
     let share = facts.share(gap.dur_ns());
+    let is_set_up = |name: &str| verdicts.set_up_names.iter().any(|one| one == name);
+    let in_set_up = facts.path.names_within(&times(&[gap]), is_set_up);
+    let in_set_up_ns = in_set_up.iter().map(|row| row.1).saturating_sum();
+    let is_of_set_up = in_set_up_ns as f64 >= MOST * gap.dur_ns() as f64;
     // It may be needed as it is: an observation, however long.
     let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
     Draft {
         class: CLASS,
-        code: "idle_stretch",
+        code: if is_of_set_up { IN_SET_UP } else { "idle_stretch" },
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),

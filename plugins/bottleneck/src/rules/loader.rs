@@ -3,12 +3,14 @@
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
 //! `least_share` of the window on the critical path; of names inside one another the outer counts, and of ranks each for itself.
 //! Gain: loading beside the work: the loaders' time on the path. With one loader the run cannot be shorter than its
-//! loading; where devices wait for loading that takes longer than all else, several loaders are assumed. It saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
+//! loading; where devices wait for loading that takes longer than all else, several loaders are assumed. A first call of at least five
+//! that took [`START_UP`] times as long as the median of the others, and longer than each of them, starts the loader (its worker
+//! processes): it counts as no loading. It saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trueno_analysis::intervals::{IntervalSetBuilder, SaturatingSum};
+use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder, SaturatingSum};
 
 use trueno_plugin::counted;
 
@@ -45,7 +47,14 @@ impl Rule for DataLoad {
         // What is loaded once, before the steps, is set-up.
         let in_steps = |name: &&String| !facts.bricks.is_before_steps(name);
         let rows = facts.bricks.loaders.iter();
-        let rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
+        let mut rows: Vec<&Load> = rows.filter(|row| in_steps(&&row.name)).collect();
+        let starts = take_starts(&mut rows);
+        let start_ns = |name: &str| {
+            let of_name = starts.iter().filter(|row| row.name == name);
+            of_name
+                .map(|row| row.range.1 - row.range.0)
+                .saturating_sum()
+        };
         let loading = rows.iter().map(|row| row.range).collect();
         // Ranks load side by side.
         let mut by_rank: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
@@ -69,7 +78,8 @@ impl Rule for DataLoad {
             .filter(in_steps)
             .map(|name| {
                 let share = outermost.get(name.as_str()).copied().unwrap_or(1.0);
-                ((facts.path.name_ns(name) as f64 * share) as i64, name)
+                let loading_ns = facts.path.name_ns(name).saturating_sub(start_ns(name));
+                ((loading_ns.max(0) as f64 * share) as i64, name)
             })
             .collect();
         names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
@@ -88,12 +98,17 @@ impl Rule for DataLoad {
         let rest_ns = facts.window.wall_ns.saturating_sub(all_ns);
         // Loading goes on beside the work already, or is nearly all there is.
         let is_alongside = rest_ns.saturating_mul(4) < path_ns;
+        let in_starts: IntervalSet<i64> = starts.iter().map(|row| row.range).collect();
         let idle_ns = facts
             .idle
             .gaps
             .iter()
             .filter(|gap| gap.cause == Cause::Loader)
-            .map(|gap| gap.loading_ns)
+            .map(|gap| {
+                gap.loading_ns
+                    .saturating_sub(in_starts.within_ns(gap.start_ns, gap.end_ns))
+                    .max(0)
+            })
             .saturating_sum();
         let has_workers = name.contains("MultiProcessingDataLoader");
         let (gain_ns, fix, assumption) = if all_ns > rest_ns && idle_ns > 0 {
@@ -126,7 +141,7 @@ impl Rule for DataLoad {
                 ),
             )
         };
-        let gain_ns = gain_ns.min(most_ns(facts, &names));
+        let gain_ns = gain_ns.min(most_ns(facts, &names, start_ns));
         let on_path = percent(facts.share(path_ns));
         let others = names.iter().skip(1).filter(|row| row.0 > 0).count();
         let loaders = match others {
@@ -169,11 +184,16 @@ impl Rule for DataLoad {
         ),
         assumption,
         considered: format!(
-            "loading takes {}{}, {} of it on the critical path; devices idled for {} because of it",
+            "loading takes {}{}, {} of it on the critical path; devices idled for {} because of it{}",
             time(all_ns),
             if ranks > 1 { " on the rank that has most" } else { " in all" },
             time(path_ns),
-            time(idle_ns)
+            time(idle_ns),
+            starts.iter().max_by_key(|row| row.range.1 - row.range.0).map_or(String::new(), |first| format!(
+                "; the first call of {} ({}) starts the loader and is not counted",
+                short(&first.name),
+                time(first.range.1 - first.range.0)
+            ))
         ),
         suggestion: facts.producer.advice(
             "`DataLoader(num_workers=…, prefetch_factor=…, persistent_workers=True, pin_memory=True)` loads ahead in other processes; if it already does, add workers",
@@ -185,14 +205,44 @@ impl Rule for DataLoad {
     }
 }
 
+/// A first call that starts a loader takes at least this many times as long as the median of the others.
+const START_UP: i64 = 10;
+/// With fewer calls of a name, it is not known that the first one is unlike the others.
+const MIN_CALLS: usize = 5;
+
+/// Takes the first calls that start a loader out of `rows`: at most one of each name and rank.
+fn take_starts<'f>(rows: &mut Vec<&'f Load>) -> Vec<&'f Load> {
+    let mut by_name: BTreeMap<(&str, i64), Vec<&'f Load>> = BTreeMap::new();
+    for row in rows.iter() {
+        by_name.entry((&row.name, row.rank)).or_default().push(row);
+    }
+    let dur_ns = |row: &Load| row.range.1.saturating_sub(row.range.0);
+    let start = |calls: Vec<&'f Load>| {
+        let first = *calls.iter().min_by_key(|row| row.range)?;
+        let others = calls.iter().filter(|row| row.range != first.range);
+        let mut others: Vec<i64> = others.map(|row| dur_ns(row)).collect();
+        others.sort_unstable();
+        let (median_ns, longest_ns) = (others.get(others.len() / 2)?, others.last()?);
+        let is_unlike = dur_ns(first) >= median_ns.max(&1).saturating_mul(START_UP);
+        let is_start = calls.len() >= MIN_CALLS && is_unlike && dur_ns(first) > *longest_ns;
+        is_start.then_some(first)
+    };
+    let starts: Vec<&Load> = by_name.into_values().filter_map(start).collect();
+    rows.retain(|row| !starts.iter().any(|start| std::ptr::eq(*start, *row)));
+    starts
+}
+
 /// Upper bound of the gain from any fix of loading, without counting nested calls twice.
-fn most_ns(facts: &Facts, names: &[(i64, &String)]) -> i64 {
+fn most_ns(facts: &Facts, names: &[(i64, &String)], start_ns: impl Fn(&str) -> i64) -> i64 {
     if !facts.path.is_known {
         return i64::MAX;
     }
     let on_path = names.iter().filter(|(path_ns, _)| *path_ns > 0);
     on_path
-        .map(|(_, name)| facts.path.most_of_name_ns(name))
+        .map(|(_, name)| match facts.path.most_of_name_ns(name) {
+            i64::MAX => i64::MAX,
+            most_ns => most_ns.saturating_sub(start_ns(name)).max(0),
+        })
         .saturating_sum()
 }
 

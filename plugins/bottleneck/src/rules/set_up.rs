@@ -248,14 +248,14 @@ impl Rule for SetUp {
         let loads = |name: &str| {
             facts.bricks.loader_names.contains(name) && !facts.bricks.is_before_steps(name)
         };
+        let is_work = |name: &str| {
+            let lower = name.to_ascii_lowercase();
+            !is_profiler(name)
+                && !loads(name)
+                && !INPUT.contains(&name)
+                && !NEXT_INPUT.iter().any(|part| lower.contains(part))
+        };
         let work_ns = first_work.map_or(0, |first| {
-            let is_work = |name: &str| {
-                let lower = name.to_ascii_lowercase();
-                !is_profiler(name)
-                    && !loads(name)
-                    && !INPUT.contains(&name)
-                    && !NEXT_INPUT.iter().any(|part| lower.contains(part))
-            };
             let profiler = &facts.bricks.profiler;
             let loaders = facts.bricks.loaders.iter().filter(|load| loads(&load.name));
             let loading = loaders.map(|load| load.range);
@@ -306,6 +306,20 @@ impl Rule for SetUp {
             .iter()
             .map(|row| format!("{} {}", short(row.name), time(row.ns)))
             .collect();
+        let before = [(
+            facts.window.from_ns,
+            facts.window.from_ns.saturating_add(until_ns),
+        )];
+        let longest = facts
+            .path
+            .names_within(&before.into_iter().collect(), is_work);
+        let longest = longest
+            .first()
+            .filter(|(_, ns)| ns.saturating_mul(2) >= before_ns);
+        let longest = longest.map_or(String::new(), |(name, ns)| {
+            format!(" ({} of it in {})", time(*ns.min(&before_ns)), short(name))
+        });
+        verdicts.set_up_names = rows.iter().map(|row| row.name.to_owned()).collect();
         Draft {
         class: CLASS,
         code: "set_up",
@@ -331,7 +345,7 @@ impl Rule for SetUp {
             ),
             (Kind::OneTimeCalls, Some(first)) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
             _ => format!(
-                "{first} after {} of the wall, with {} of host work before it",
+                "{first} after {} of the wall, with {} of host work before it{longest}",
                 percent(facts.share(until_ns)),
                 time(all_ns)
             ),

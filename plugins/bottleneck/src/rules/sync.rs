@@ -7,6 +7,7 @@
 //!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that time, of the rank
 //!   that has most of it.
 //! - `sync_wait` on the critical path, of waits that the program or its calls told (not of those that only a scheduler did), without the time in which devices work meanwhile (not on collectives, which wait themselves). As
+//!   Only recorded waits count, and none for a device after the last launch: the results are needed. As
 //!   far as its waits are joins with their tasks on record, it is the time of the join itself: until the tasks begin, and after the last
 //!   has ended. As far as they are others, nothing recorded explains it. Gain: what the path would be shorter by without.
 
@@ -206,8 +207,14 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         }
     }
     // Who waits while the device works, waits for the device.
-    let for_device_ns = waits.common_ns(&works.finish());
-    let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
+    let works = works.finish();
+    let for_device_ns = waits.common_ns(&works);
+    let last = last_waits(facts).difference(&works);
+    let last_ns = last.total_ns() - last.within_ns(stop.0, stop.1);
+    let mut wait_ns = all_ns.saturating_sub(for_device_ns).saturating_sub(last_ns);
+    // The path also waits where no wait is recorded, which is inferred from the order of rows.
+    let recorded = told.difference(&works).difference(&last);
+    wait_ns = wait_ns.min(recorded.total_ns()).max(0);
     // Of a device that was not recorded nothing is known, what would be saved either.
     if let Some(calls) = DeviceCalls::without_work(facts, options) {
         wait_ns = wait_ns.saturating_sub(calls.wait_ns);
@@ -219,9 +226,6 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         around_tasks(facts, options, wait_ns, verdicts);
         wait_ns = wait_ns.min(others.total_ns());
     }
-    if is_any_off_cpu {
-        wait_ns = wait_ns.min(told.total_ns());
-    }
     let most = ran
         .into_iter()
         .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
@@ -229,7 +233,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let most = most.map(|(name, ns)| (facts.device.names[name as usize].as_str(), ns));
     let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0).min(wait_ns);
     let n = others().count() as u64;
-    let during = most.map_or(String::new(), |(name, ns)| {
+    let during = most.filter(|(name, _)| is_collective(name));
+    let during = during.map_or(String::new(), |(name, ns)| {
         format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
     });
     let has_ranks = facts.window.ranks > 1;
@@ -264,6 +269,17 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     .during(facts, &waits)
     .with_gain(facts, options, Evidence::new(n, wait_ns), (gain_ns, Without::Unbounded), verdicts);
+}
+
+/// What the host waited for a device after the last launch of its rank. The program needs those results.
+fn last_waits(facts: &Facts) -> IntervalSet<i64> {
+    let last_ns = facts.device.last_launches_ns();
+    let is_last = |wait: &&Wait| {
+        let last_ns = last_ns.get(&rank::of_key(wait.id));
+        wait.is_of_device && last_ns.is_some_and(|ns| *ns < wait.end_ns)
+    };
+    let waits = facts.device.waits.iter().filter(is_last);
+    waits.map(|wait| (wait.start_ns, wait.end_ns)).collect()
 }
 
 /// Reports the part of `wait_ns` on the path in which no task of a join ran, unless the finding `joins` already

@@ -14,15 +14,21 @@ fn rounds(gemm_us: i64, from_us: i64, collective_us: i64) -> Output {
 }
 
 fn inputs(gemm_us: i64, from_us: i64, collective_us: i64) -> Vec<TableBuilder> {
-    let rows: Vec<Work> = (0..10)
-        .flat_map(|n| {
-            let collective = Work {
-                stream: Some(20),
-                ..Work::at(COLLECTIVE, n * 100 + from_us, collective_us)
-            };
-            [Work::at("gemm", n * 100, gemm_us), collective]
-        })
-        .collect();
+    inputs_of(&rows(gemm_us, from_us, collective_us), collective_us)
+}
+
+fn rows(gemm_us: i64, from_us: i64, collective_us: i64) -> Vec<Work> {
+    let round = |n: i64| {
+        let collective = Work {
+            stream: Some(20),
+            ..Work::at(COLLECTIVE, n * 100 + from_us, collective_us)
+        };
+        [Work::at("gemm", n * 100, gemm_us), collective]
+    };
+    (0..10).flat_map(round).collect()
+}
+
+fn inputs_of(rows: &[Work], collective_us: i64) -> Vec<TableBuilder> {
     let on_path = Table::build("path_names")
         .text("name", [COLLECTIVE])
         .text("kind", ["work"])
@@ -32,7 +38,7 @@ fn inputs(gemm_us: i64, from_us: i64, collective_us: i64) -> Vec<TableBuilder> {
         .text("name", [COLLECTIVE])
         .text("category", ["communication"]);
     let path = path(&[("work", 1_000)]);
-    vec![facts(1_000), kernels(&rows), path, on_path, rules]
+    vec![facts(1_000), kernels(rows), path, on_path, rules]
 }
 
 fn one(output: &Output, column: &str) -> String {
@@ -52,8 +58,8 @@ fn a_collective_that_nothing_runs_beside_is_exposed() {
     assert_eq!(gains(&output), [Some(400 * US)]);
     assert_eq!(
         one(&output, "sentence"),
-        "exposed communication is 50 % of the wall on gpu0 (500 µs of 500 µs of communication); \
-         overlapping communication with compute saves up to 400 µs (40 %)"
+        "exposed communication is 50 % of the wall on gpu0 (500 µs of 500 µs of communication, or of waiting for other \
+         ranks: record them all); overlapping communication with compute saves up to 400 µs (40 %)"
     );
 }
 
@@ -132,4 +138,68 @@ fn no_gain_is_promised_where_nothing_could_hide_it() {
         sentence.ends_with("overlapping it with compute would save next to nothing"),
         "{sentence}"
     );
+}
+
+/// Another device in the same run communicates with it, or tasks say how long it waited.
+#[test]
+fn waiting_for_others_is_named_where_they_are_not_recorded() {
+    let says = |rows: &[Work], more: Option<TableBuilder>| {
+        let inputs = inputs_of(rows, 50).into_iter().chain(more);
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "sentence")[0]
+            .contains("waiting for other ranks: record them all")
+    };
+    let alone = rows(40, 40, 50);
+    assert!(says(&alone, None));
+    let on_another = |work: &Work| Work {
+        device: Some(1),
+        ..work.clone()
+    };
+    let both: Vec<Work> = alone
+        .iter()
+        .flat_map(|work| [work.clone(), on_another(work)])
+        .collect();
+    assert!(!says(&both, None));
+    let waits = Table::build("collective_waits")
+        .u64("id", [2_u64])
+        .i64("wait_ns", [5 * US]);
+    assert!(!says(&alone, Some(waits)));
+    let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
+    assert!(!says(&alone, Some(ranks)));
+}
+
+/// Nothing says what would start earlier: no host, no launch, no dependency.
+#[test]
+fn no_gain_is_predicted_of_a_device_whose_dependencies_are_not_recorded() {
+    let mut unlaunched = rows(40, 40, 50);
+    for work in &mut unlaunched {
+        work.called_us = None;
+    }
+    let of = |more: Option<TableBuilder>| {
+        let inputs = inputs_of(&unlaunched, 50).into_iter().chain(more);
+        run::<Bottleneck>(inputs, "{}").expect("it ends well")
+    };
+    let output = of(None);
+    assert_eq!(gains(&output), [None]);
+    assert_eq!(one(&output, "severity"), "critical");
+    let sentence = one(&output, "sentence");
+    assert!(
+        sentence.ends_with("no gain can be predicted: dependencies were not recorded"),
+        "{sentence}"
+    );
+    let edge = Table::build("any_edge").text("kind", ["depends_on"]);
+    assert_eq!(gains(&of(Some(edge))), [Some(400 * US)]);
+}
+
+#[test]
+fn what_shares_the_stream_of_the_computation_must_first_leave_it() {
+    let mut shared = rows(40, 40, 50);
+    for work in &mut shared {
+        work.stream = Some(7);
+    }
+    let output = run::<Bottleneck>(inputs_of(&shared, 50), "{}").expect("it ends well");
+    let sentence = one(&output, "sentence");
+    let words = "on the stream of the computation (7), where nothing can overlap it; moving it to a stream of its own and \
+                 overlapping it with compute saves up to 400 µs (40 %)";
+    assert!(sentence.ends_with(words), "{sentence}");
 }

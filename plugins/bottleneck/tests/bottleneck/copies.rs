@@ -1,8 +1,8 @@
 //! Copies, and what runs beside them on the device.
 
 use crate::inputs::{
-    US, Work, blocking, blocking_of, facts, gains, in_bricks, kernels, migrations, path, texts,
-    transfers,
+    US, Work, blocking, blocking_each, blocking_of, facts, gains, in_bricks, kernels, migrations,
+    path, texts, transfers,
 };
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
@@ -336,4 +336,34 @@ fn copies_in_both_directions_at_once_are_no_round_trips() {
     assert!(found(50).contains(&"round_trips".to_owned()));
     let at_once = found(5);
     assert!(!at_once.contains(&"round_trips".to_owned()), "{at_once:?}");
+}
+
+/// A copy up of 10 ms and one down of `down_ms`, of 100 and `down_mb` megabytes.
+#[test]
+fn a_direction_far_slower_than_the_other_is_named() {
+    let found = |down_ms: i64, down_mb: u64| {
+        let copy = |direction, start_us: i64, dur_us: i64| Work {
+            called_us: Some(start_us),
+            ..Work::at(direction, start_us, dur_us)
+        };
+        let step = Work::at("step", 10_000, 5_000);
+        let rows = [copy("h2d", 0, 10_000), copy("d2h", 15_000, down_ms * 1_000)];
+        let moved = blocking_each(&rows, |row| Some([100, down_mb][row] * 1_000_000));
+        let wall_us = 15_000 + down_ms * 1_000;
+        let path = path(&[("work", 5_000), ("transfer", wall_us - 5_000)]);
+        let inputs = [facts(wall_us), kernels(&[step]), moved, path];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let sentence = texts(&output, "bottlenecks", "sentence")[0].clone();
+        (sentence, gains(&output)[0])
+    };
+    let (sentence, gain) = found(100, 100);
+    assert_eq!(
+        sentence,
+        "copies occupy gpu0 for 96 % of the wall (200.0 MB in 2 copies; d2h at 1.0 GB/s against 10.0 GB/s the other way); \
+         pinning or touching the destination before saves up to 90.0 ms (78 %)"
+    );
+    assert_eq!(gain, Some(90_000 * US));
+    // Not much slower, and of sizes that are not alike.
+    assert!(!found(30, 100).0.contains("the other way"));
+    assert!(!found(100, 10).0.contains("the other way"));
 }

@@ -7,6 +7,7 @@ mod copies;
 mod device_memory;
 mod findings;
 mod fixed_cost;
+mod fp32;
 mod growth;
 mod idle_gains;
 mod imbalance;

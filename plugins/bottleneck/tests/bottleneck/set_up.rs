@@ -38,7 +38,7 @@ fn time_of_which_nothing_is_on_record_is_not_saved() {
     assert_eq!(gains(&output)[at], Some(3_500 * US));
     assert_eq!(
         texts(&output, "bottlenecks", "sentence")[at],
-        "the host launches the first device work after 50 % of the wall, with 3.50 ms of host work before it; a warm start saves up to 3.50 ms (35 %)"
+        "the host launches the first device work after 50 % of the wall, with 3.50 ms of host work before it (3.00 ms of it in open); a warm start saves up to 3.50 ms (35 %)"
     );
 }
 
@@ -513,4 +513,67 @@ fn what_a_profiler_does_as_it_starts_is_no_set_up() {
         categories(&[("start_trace", "profiler")]),
         first_rows
     ]));
+}
+
+/// Two kernels of 10 ms with 100 ms between them, of which the host spends `setting_up_ms` in a call that happens once.
+#[test]
+fn an_idle_gap_that_set_up_fills_is_part_of_its_finding() {
+    let found = |setting_up_ms: i64| {
+        let setting_up_us = setting_up_ms * 1_000;
+        let kernel = |start_us: i64| Work {
+            called_us: Some(start_us - 10),
+            ..Work::at("gemm", start_us, 10_000)
+        };
+        let rows = pieces(&[
+            ("work", Some("gemm"), "gpu0/stream 7", 0, 0, 10_000),
+            (
+                "work",
+                Some("cudaMalloc"),
+                "thread 0",
+                0,
+                10_000,
+                setting_up_us,
+            ),
+            (
+                "work",
+                Some("work"),
+                "thread 0",
+                0,
+                10_000 + setting_up_us,
+                100_000 - setting_up_us,
+            ),
+            ("work", Some("gemm"), "gpu0/stream 7", 0, 110_000, 10_000),
+        ]);
+        let calls = Table::build("call_names")
+            .text("name", ["cudaMalloc"])
+            .u64("calls", [1_u64])
+            .i64("dur_ns", [setting_up_us * US])
+            .i64("longest_ns", [setting_up_us * US])
+            .i64("first_ns", [10_000 * US])
+            .i64("first_end_ns", [(10_000 + setting_up_us) * US]);
+        let names = Table::build("path_names")
+            .text("name", ["cudaMalloc"])
+            .text("kind", ["work"])
+            .text("category", [None::<&str>])
+            .i64("dur_ns", [setting_up_us * US]);
+        let inputs = [
+            facts(120_000),
+            kernels(&[kernel(0), kernel(110_000)]),
+            path(&[("work", 120_000)]),
+            rows,
+            calls,
+            names,
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        (
+            texts(&output, "bottlenecks", "code"),
+            texts(&output, "top", "class"),
+        )
+    };
+    let (codes, top) = found(80);
+    assert_eq!(codes, ["set_up", "set_up_gap"]);
+    assert_eq!(top, ["set_up"]);
+    let (codes, top) = found(45);
+    assert_eq!(codes, ["set_up", "idle_stretch"]);
+    assert_eq!(top, ["set_up", "idle_stretch"]);
 }

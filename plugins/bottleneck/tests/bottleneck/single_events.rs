@@ -214,8 +214,10 @@ fn a_long_kernel_on_under_1_percent_of_the_device_gains_what_dividing_it_would()
             .text("category", ["GEMM"])
             .i64("dur_ns", [all_us * US]);
         let sizes = Table::build("device_sizes")
+            .text("device", ["gpu:0"])
             .text("name", ["a device"])
-            .i64("multiprocessors", [108_i64]);
+            .i64("multiprocessors", [108_i64])
+            .text("compute_capability", [None::<&str>]);
         let rows: Vec<Work> = (0..kernels)
             .map(|n| Work::at("gemm", n * dur_us, dur_us))
             .collect();
