@@ -671,6 +671,7 @@ fn words(class: &str, code: &str, accelerator: &str) -> String {
         _ if code == "no_kernel_times" || code == PROFILER_STOP => "a profiler".to_owned(),
         _ if code == "no_device_work" => "an incomplete recording".to_owned(),
         _ if code == "one_lane" => "serial work".to_owned(),
+        _ if code == "tear_down" => "tear-down".to_owned(),
         _ if code == "device_copies" => format!("copies within the {accelerator}"),
         "file_access" => "files".to_owned(),
         "data_load_bound" => "data loading".to_owned(),

@@ -52,7 +52,7 @@ impl Rule for DataLoad {
         let start_ns = |name: &str| {
             let of_name = starts.iter().filter(|row| row.name == name);
             of_name
-                .map(|row| row.range.1 - row.range.0)
+                .map(|row| row.range.1.saturating_sub(row.range.0))
                 .saturating_sum()
         };
         let loading = rows.iter().map(|row| row.range).collect();
@@ -189,10 +189,10 @@ impl Rule for DataLoad {
             if ranks > 1 { " on the rank that has most" } else { " in all" },
             time(path_ns),
             time(idle_ns),
-            starts.iter().max_by_key(|row| row.range.1 - row.range.0).map_or(String::new(), |first| format!(
+            starts.iter().max_by_key(|row| row.range.1.saturating_sub(row.range.0)).map_or(String::new(), |first| format!(
                 "; the first call of {} ({}) starts the loader and is not counted",
                 short(&first.name),
-                time(first.range.1 - first.range.0)
+                time(first.range.1.saturating_sub(first.range.0))
             ))
         ),
         suggestion: facts.producer.advice(

@@ -38,6 +38,7 @@ mod set_up;
 mod small_batches;
 mod stragglers;
 mod sync;
+mod tear_down;
 mod tight_loop;
 mod transfer;
 

@@ -16,7 +16,7 @@
 //!   while no graph is launched. Launches in it run nothing on a device.
 
 use super::draft::Draft;
-use super::{Options, Rule};
+use super::{Options, Rule, tear_down};
 use crate::class::Class;
 use crate::facts::{Facts, Piece, SlowStart, Without, Work};
 use crate::options::thresholds;
@@ -163,6 +163,7 @@ impl Rule for SetUp {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        tear_down::judge(facts, options, verdicts);
         let own_ns = |name: &str| -> i64 {
             let rows = facts
                 .path
@@ -182,7 +183,7 @@ impl Rule for SetUp {
                 Some(Call::MayWait) => not_waiting_ns(facts, name),
                 _ => own_ns(name),
             };
-            let ns = once_ns.min(own_ns);
+            let ns = once_ns.min(own_ns.saturating_sub(tear_down::of_name_ns(facts, name)));
             if once_ns.saturating_mul(2) >= *all_ns
                 && facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)
