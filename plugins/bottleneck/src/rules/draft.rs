@@ -117,7 +117,7 @@ impl Draft {
     ) {
         self.fix = "no gain can be predicted: dependencies were not recorded".to_owned();
         self.assumption = "none: what waits for this work was not recorded".to_owned();
-        self.without_gain(facts, evidence, severity, verdicts);
+        self.without_gain(facts, evidence, severity.min(Severity::High), verdicts);
     }
 
     fn of_too_little(mut self, evidence: Evidence) -> Bottleneck {

@@ -181,7 +181,7 @@ fn no_gain_is_predicted_of_a_device_whose_dependencies_are_not_recorded() {
     };
     let output = of(None);
     assert_eq!(gains(&output), [None]);
-    assert_eq!(one(&output, "severity"), "critical");
+    assert_eq!(one(&output, "severity"), "high");
     let sentence = one(&output, "sentence");
     assert!(
         sentence.ends_with("no gain can be predicted: dependencies were not recorded"),
