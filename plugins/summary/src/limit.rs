@@ -273,6 +273,8 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
         let is_of_all = |sentence: &str| facts.devices.len() == 1 || sentence.starts_with("on ");
         let waits = if found.any(|one| one.code == "collective_waits" && is_of_all(&one.sentence)) {
             ", most of it waiting while no data moves"
+        } else if facts.bottlenecks.iter().any(may_wait_for_ranks) {
+            " (some of it may be waiting for other ranks)"
         } else {
             ""
         };
@@ -335,6 +337,11 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
         };
         limit("host", most, text)
     }
+}
+
+/// The other ranks were not recorded, so what they were late by is not known.
+fn may_wait_for_ranks(one: &Bottleneck) -> bool {
+    one.class == "exposed_communication" && one.sentence.contains("waiting for other ranks: record")
 }
 
 /// Launched work that devices did not start is most of the path. It waited for something that was not recorded,

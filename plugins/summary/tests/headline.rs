@@ -767,6 +767,25 @@ fn a_gain_beside_a_larger_one_of_a_single_call_is_not_the_largest() {
     assert!(with(9).contains("largest single gain: aten::conv2d in half the time"));
 }
 
+/// Of one rank alone it is not known what is communication.
+#[test]
+fn communication_of_one_rank_may_be_waiting() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 20 * MS, 70 * MS, 0)]);
+    let found = bottleneck(
+        "exposed_communication",
+        (5 * MS, 0.05),
+        "exposed communication is 70 % of the wall on gpu0 (70.0 ms of 70.0 ms of communication, or of waiting for \
+         other ranks: record them all); overlapping communication with compute saves up to 5.00 ms (5 %)",
+    );
+    let text = sentence(&summary([wall(100 * MS, 9), idle, exposure, found]));
+    assert!(
+        text.contains(
+            "bound by exposed communication: 70 % of the wall (some of it may be waiting for other ranks)"
+        ),
+        "{text}"
+    );
+}
+
 #[test]
 fn set_up_of_the_host_is_named_whatever_was_recorded_of_the_device() {
     let text = |gain: Option<i64>| {
