@@ -302,7 +302,10 @@ fn other_origin(path: &Path) -> Error {
 
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
     collector.reach_over_window();
-    (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
+    let end_of_recording = collector.end_of_recording();
+    (collector.doubts, collector.reach) = collector
+        .believable
+        .finish(collector.reach, end_of_recording)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.host.take()?;
@@ -319,6 +322,11 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     collector.write_arguments()?;
     collector.write_kernel_counters(origin_ns)?;
     collector.doubts.warn(collector.notes);
+    let beside_calls = collector.last_beside_calls();
+    let last_ns = collector
+        .doubts
+        .last_ns(last_ns, beside_calls, collector.notes);
+    collector.reach = collector.reach.map(|(first_ns, _)| (first_ns, last_ns));
     let Layout {
         warnings,
         unclear,

@@ -97,8 +97,12 @@ pub(super) struct Collector<'a> {
     pub reach: Option<(i64, i64)>,
     /// Counters are sampled before and after the work, too.
     reach_of_counters: Option<(i64, i64)>,
+    /// The same of all records but calls of a device's API.
+    reach_beside_calls: Option<(i64, i64)>,
     /// When the profiler was on.
     window: Option<(i64, i64)>,
+    /// Rows that state when it was.
+    windows: u64,
     /// Something but calls of a device's API was recorded.
     has_work: bool,
     pub believable: Believable,
@@ -167,7 +171,9 @@ impl<'a> Collector<'a> {
             launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
             reach_of_counters: None,
+            reach_beside_calls: None,
             window: None,
+            windows: 0,
             has_work: false,
             believable: Believable::new(&folder),
             doubts: Doubts::default(),
@@ -320,9 +326,27 @@ impl<'a> Collector<'a> {
     }
 
     fn reach(&mut self, start_ns: i64, end_ns: i64) {
-        let (first, last) = self.reach.get_or_insert((start_ns, end_ns));
-        (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
+        widen(&mut self.reach_beside_calls, start_ns, end_ns);
+        self.reach_of_call(start_ns, end_ns);
+    }
+
+    fn reach_of_call(&mut self, start_ns: i64, end_ns: i64) {
+        widen(&mut self.reach, start_ns, end_ns);
         self.believable.reach(start_ns, end_ns);
+    }
+
+    /// When the recorded program had ended: the profiler was off, and of everything but calls nothing ran any more. The
+    /// profiler goes on to collect calls of other threads until its buffers are flushed. `None` if the file does not
+    /// state one window.
+    pub fn end_of_recording(&self) -> Option<i64> {
+        let (_, last_ns) = self.window.filter(|_| self.windows == 1)?;
+        let beside_calls = self.reach_beside_calls.map(|(_, last_ns)| last_ns);
+        Some(beside_calls.map_or(last_ns, |of_others| of_others.max(last_ns)))
+    }
+
+    /// The latest end of everything but calls.
+    pub fn last_beside_calls(&self) -> Option<i64> {
+        self.reach_beside_calls.map(|(_, last_ns)| last_ns)
     }
 
     /// Where no work was recorded, the run is as long as the profiler was on: that nothing ran is what it says.
@@ -358,10 +382,9 @@ impl<'a> Collector<'a> {
                 | HostEvent::Flow { .. }
         );
         if matches!(record.event, HostEvent::Counter { .. }) {
-            let (first, last) = self
-                .reach_of_counters
-                .get_or_insert((record.start_ns, record.end_ns));
-            (*first, *last) = ((*first).min(record.start_ns), (*last).max(record.end_ns));
+            widen(&mut self.reach_of_counters, record.start_ns, record.end_ns);
+        } else if matches!(record.event, HostEvent::Call { .. }) {
+            self.reach_of_call(record.start_ns, record.end_ns);
         } else if !matches!(
             record.event,
             HostEvent::Flow { .. } | HostEvent::LaunchFlow { .. }
@@ -419,6 +442,11 @@ impl<'a> Collector<'a> {
                 .skip("metadata without a column, such as sort indices and labels"),
         }
     }
+}
+
+fn widen(reach: &mut Option<(i64, i64)>, start_ns: i64, end_ns: i64) {
+    let (first, last) = reach.get_or_insert((start_ns, end_ns));
+    (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
 }
 
 impl Sink for Collector<'_> {

@@ -128,6 +128,8 @@ pub(super) fn sweep(
             collector.notes.leave_out(believable::FAR);
         } else if collector.doubts.is_again(&record) {
             collector.notes.repeat(believable::TWICE);
+        } else if collector.doubts.is_after_the_end(&record) {
+            collector.notes.leave_out(believable::AFTER_THE_END);
         } else {
             sweep.record(record)?;
         }
