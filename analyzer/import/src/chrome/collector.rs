@@ -30,7 +30,7 @@ use super::facts::Facts;
 use super::lanes::Lanes;
 use super::launch_points::LAUNCH_FLOW_WORDS;
 use super::layout::{Layout, Role, Survey};
-use super::merged::rank_of;
+use super::merged::{is_rank_of_label, rank_of, rank_of_name};
 use super::open_intervals::{Open, OpenIntervals};
 use super::profiler_ranges::ProfilerRanges;
 use super::record::{
@@ -85,6 +85,10 @@ pub(super) struct Collector<'a> {
     /// Name of the format, if a file of another format is fed in as events.
     pub maker: Option<&'static str>,
     pub rank: Option<String>,
+    /// Labels of ranks by process, where names of processes hold them. `None`: names were not read yet.
+    pub labels: Option<HashMap<Vec<u8>, String>>,
+    /// Events that were skipped because it takes `labels` to tell their rank.
+    pub without_rank: u64,
     /// The process to read, together with the device work it launched.
     pub process: Option<u64>,
     pub host_processes: BTreeSet<u32>,
@@ -163,6 +167,8 @@ impl<'a> Collector<'a> {
             is_survey: true,
             maker: None,
             rank: None,
+            labels: None,
+            without_rank: 0,
             process: None,
             host_processes: BTreeSet::new(),
             ranks: BTreeSet::new(),
@@ -426,6 +432,64 @@ impl<'a> Collector<'a> {
         start
     }
 
+    /// Labels of ranks by process, if the names of all processes hold one and there are several. Empty otherwise.
+    pub fn labels_of_names(&self) -> HashMap<Vec<u8>, String> {
+        let processes = self.lanes.numbered_processes().into_iter();
+        let labels: Option<HashMap<Vec<u8>, String>> = processes
+            .map(|id| {
+                let process = id.to_string().into_bytes();
+                let label = rank_of_name(self.lanes.name_of(&process)?)?.to_owned();
+                Some((process, label))
+            })
+            .collect();
+        let labels = labels.unwrap_or_default();
+        let different: BTreeSet<&String> = labels.values().collect();
+        if different.len() > 1 {
+            labels
+        } else {
+            HashMap::new()
+        }
+    }
+
+    /// Whether an event is of the rank to read. Those of no rank are of all.
+    fn is_of_rank(&mut self, event: &Event) -> bool {
+        let of_id = rank_of(&event.process);
+        let Some(only) = &self.rank else {
+            if let Some(rank) = of_id
+                && !self.ranks.iter().any(|known| known.as_bytes() == rank)
+            {
+                self.ranks
+                    .insert(String::from_utf8_lossy(rank).into_owned());
+            }
+            return true;
+        };
+        let labels = self.labels.as_ref();
+        let of_name = labels.and_then(|labels| labels.get(&event.process));
+        match of_id.or(of_name.map(String::as_bytes)) {
+            Some(rank) => {
+                let is_own = rank == only.as_bytes();
+                // Processes have labels by their ids: no name need be read.
+                if of_id.is_some() && self.without_rank == 0 {
+                    self.labels.get_or_insert_default();
+                }
+                is_own
+            }
+            None => match labels {
+                Some(labels) if !labels.is_empty() => event
+                    .stated_rank()
+                    .is_none_or(|rank| is_rank_of_label(rank, only)),
+                Some(_) => true,
+                None if event.phase == b'M' => true,
+                None => {
+                    self.lanes.number(&event.process, &event.thread);
+                    self.without_rank += 1;
+                    self.order += 1;
+                    false
+                }
+            },
+        }
+    }
+
     fn metadata(&mut self, event: &Event) {
         let name = &event.arguments.name;
         match event.name.as_slice() {
@@ -457,15 +521,8 @@ impl Sink for Collector<'_> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Error> {
-        if let Some(rank) = rank_of(&event.process) {
-            if let Some(only) = &self.rank {
-                if rank != only.as_bytes() {
-                    return Ok(());
-                }
-            } else if !self.ranks.iter().any(|known| known.as_bytes() == rank) {
-                self.ranks
-                    .insert(String::from_utf8_lossy(rank).into_owned());
-            }
+        if !self.is_of_rank(event) {
+            return Ok(());
         }
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;

@@ -745,6 +745,77 @@ fn ranks_that_a_tool_merged_are_read_one_by_one() {
 }
 
 #[test]
+fn ranks_that_a_tool_merged_may_be_labelled_by_the_names_of_processes() {
+    let rank = |rank: u32, ts: u32| {
+        let (host, device) = (format!("{}", 50 + rank), format!("{}", 100 + rank));
+        let window = r#"{"ph": "i", "s": "g", "name": "Iteration Start", "pid": "Traces", "tid": "t", "ts": 0, "args": {"rank": RANK}}"#;
+        vec![
+            slice(
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                (&host, "1"),
+                (ts, 5),
+                r#""correlation": 1"#,
+            ),
+            slice(
+                "kernel",
+                &format!("kernel {rank}"),
+                (&device, "7"),
+                (ts + 10, 30),
+                &format!(
+                    "\"correlation\": 1, \"device\": {}, \"stream\": 7",
+                    2 + rank
+                ),
+            ),
+            window.replace("RANK", &rank.to_string()),
+        ]
+    };
+    let name = |pid: u32, name: &str| {
+        format!(
+            r#"{{"name": "process_name", "ph": "M", "pid": {pid}, "tid": 0, "args": {{"name": "{name}"}}}}"#
+        )
+    };
+    let names = |second: &str| {
+        [
+            name(50, "RANK 0 - CPU"),
+            name(100, "RANK 0 - GPU"),
+            name(51, &format!("{second} - CPU")),
+            name(101, &format!("{second} - GPU")),
+        ]
+    };
+    let events = [rank(0, 0), rank(1, 100)].concat();
+    // The names stand before the events, or behind them.
+    for events in [
+        [&names("RANK 1")[..], &events].concat(),
+        [&events[..], &names("RANK 1")].concat(),
+    ] {
+        let events = trace(&events);
+        let refused = import(&events).err().unwrap();
+        assert!(refused.contains("2 ranks"), "{refused}");
+        for (rank, label) in [(0, "RANK 0"), (1, "RANK 1")] {
+            let options = Options {
+                part: Some(Part::Rank(label.to_owned())),
+                ..Options::default()
+            };
+            let run = import_with(&events, options).unwrap();
+            let expected = format!("kernel {rank} {} 7 10000", 2 + rank);
+            assert_eq!(run.rows("kernels", KERNELS), [expected]);
+            assert_eq!(run.rows("calls", "name").len(), 1);
+            assert_eq!(run.rows("annotations", "name").len(), 1);
+            assert_eq!(launched(&run), 1);
+            // Both are on the one clock of the file.
+            let began_ns = [1, 100_000][rank];
+            assert_eq!(run.run.clock.origin_realtime_ns, began_ns);
+        }
+    }
+    // One rank alone, or a process that has no label, is no merged file.
+    for second in ["RANK 0", "other"] {
+        let events = trace(&[&events[..], &names(second)].concat());
+        assert_eq!(import(&events).unwrap().rows("kernels", "name").len(), 2);
+    }
+}
+
+#[test]
 fn a_process_is_read_with_the_work_that_it_launched() {
     let of = |pid: &str, id: u32, ts: u32| {
         vec![
