@@ -336,6 +336,7 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     collector.write_arguments()?;
     collector.write_kernel_counters(origin_ns)?;
     collector.doubts.warn(collector.notes);
+    collector.name_tasks();
     let beside_calls = collector.last_beside_calls();
     let last_ns = collector
         .doubts

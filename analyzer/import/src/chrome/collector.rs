@@ -8,11 +8,12 @@ mod kernel_counters;
 mod points;
 mod slices;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arguments::KeptArguments;
+pub(super) use asynchronous::Tasks;
 pub(super) use device::{class_of_work, id_of_place};
 use kernel_counters::KernelCounters;
 pub(crate) use slices::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
@@ -126,6 +127,8 @@ pub(super) struct Collector<'a> {
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
+    /// Asynchronous intervals that became rows, by the number of their name.
+    pub tasks: BTreeMap<u32, Tasks>,
     /// With their ends; their lane is known when all is read.
     overheads: Vec<(Open, i64)>,
     operator_lane: Option<OperatorLane>,
@@ -196,6 +199,7 @@ impl<'a> Collector<'a> {
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
+            tasks: BTreeMap::new(),
             overheads: Vec::new(),
             operator_lane: None,
             collective_tasks: CollectiveTasks::default(),
