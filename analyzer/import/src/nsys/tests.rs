@@ -342,3 +342,40 @@ INSERT INTO DIAGNOSTIC_EVENT VALUES (100, 2, 'No CUDA events collected.', 100663
         assert!(messages.iter().any(|row| row == message), "{messages:?}");
     }
 }
+
+#[test]
+fn messages_that_differ_only_by_a_number_are_one_warning() {
+    // Processes 5, 6 and 7 ran; all three were asked about NVTX, one twice.
+    let calls = [6_i64, 7].map(|pid| {
+        let thread = (pid << 24) | pid;
+        format!("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (120, 150, 0, {thread}, 7, 1, 0);")
+    });
+    let message = |pid: i64, text: &str| format!("(100, 2, '{text}', {})", pid << 24);
+    let messages = [
+        message(5, "No NVTX events collected."),
+        message(6, "Buffer 1 of 20 was lost."),
+        message(6, "No NVTX events collected."),
+        message(7, "No NVTX events collected."),
+    ];
+    let run = Export::new(&format!(
+        "{FULL} {} CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);
+         INSERT INTO DIAGNOSTIC_EVENT VALUES {};",
+        calls.concat(),
+        messages.join(", ")
+    ))
+    .import()
+    .unwrap();
+    let said = run.notes.warnings.iter();
+    let said: Vec<&String> = said
+        .filter(|text| text.starts_with("the profiler said"))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "the profiler said: process 5: No NVTX events collected. (3 messages that differ at most by numbers)",
+            "the profiler said: process 6: Buffer 1 of 20 was lost.",
+        ]
+    );
+    // The run has each of them.
+    assert_eq!(run.rows("diagnostics", "text").len(), 4);
+}
