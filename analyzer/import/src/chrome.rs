@@ -326,6 +326,19 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     let used = collector.devices.iter().copied();
     let used = used.filter(|device| *device != NONE);
     collector.renamed_device = collector.facts.rename_only_device(used);
+    let used = collector.devices.iter().copied();
+    let used = used.filter(|device| *device != NONE);
+    if let Some((others, count)) = collector.facts.describe_like_others(used) {
+        let (noun, are) = match others.len() {
+            1 => ("device", "is"),
+            _ => ("devices", "are"),
+        };
+        let others: Vec<String> = others.iter().map(u32::to_string).collect();
+        collector.notes.warn(format!(
+            "the file does not describe {noun} {}, which {are} taken to be like the {count} that it describes: these are all alike",
+            others.join(", ")
+        ));
+    }
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     launch_flows::link(&mut collector)?;
     let links = collector.links.take()?;

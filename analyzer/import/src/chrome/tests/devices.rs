@@ -971,3 +971,31 @@ fn memory_of_the_only_device_has_the_number_of_its_work() {
         ["gpu:2 AMD Instinct MI300X"]
     );
 }
+
+#[test]
+fn a_device_that_is_not_described_is_like_the_others_if_these_are_alike() {
+    let of = |second: &str| {
+        import(format!(
+            r#"{{"deviceProperties": [{{"id": 0, "name": "AMD Instinct MI300X", "numSms": 304}}, {second}], "traceEvents": [
+            {{"ph": "X", "cat": "kernel", "name": "k", "pid": 6, "tid": 1, "ts": 10, "dur": 5, "args": {{"device": 6, "stream": 1}}}}]}}"#
+        ))
+        .unwrap()
+    };
+    let value = |run: &Imported, name: &str| {
+        let values = &run.run.values;
+        values
+            .get(&format!("trace.deviceProperties.6.{name}"))
+            .cloned()
+    };
+    let run = of(r#"{"id": 1, "name": "AMD Instinct MI300X", "numSms": 304}"#);
+    let name = value(&run, "name");
+    assert_eq!(name.as_deref(), Some("AMD Instinct MI300X"));
+    assert_eq!(value(&run, "numSms").as_deref(), Some("304"));
+    assert!(run.warns("does not describe device 6, which is taken to be like the 2"));
+    // Others differ, or the device is described itself.
+    let run = of(r#"{"id": 1, "name": "AMD Instinct MI210", "numSms": 104}"#);
+    assert_eq!(value(&run, "name"), None);
+    let run = of(r#"{"id": 6, "name": "AMD Instinct MI210", "numSms": 104}"#);
+    assert_eq!(value(&run, "name").as_deref(), Some("AMD Instinct MI210"));
+    assert!(!run.warns("does not describe"));
+}
