@@ -68,7 +68,7 @@ mod sweep;
 mod unitrace;
 mod unused_arguments;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use trueno_format::schema::{DiagnosticRow, SignatureRow, TableRow};
@@ -123,6 +123,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
         texts: Texts::AsTheyStand,
         lines: BTreeSet::new(),
         layout: None,
+        labels: None,
         signatures: Signatures::default(),
     };
     let mut first = None;
@@ -136,6 +137,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
                 pass.lines.insert(part);
             }
             Ok(Read::Layout(layout)) => pass.layout = Some(*layout),
+            Ok(Read::Labels(labels)) => pass.labels = Some(labels),
             // The place of the first is one of the file.
             Err(Error::Damaged { .. }) | Ok(Read::Unescaped(_)) if first.is_some() => {
                 return Err(first.unwrap_or_else(|| unreachable!("it was just looked at")));
@@ -154,7 +156,7 @@ pub fn import_parts(paths: &[&Path], mut import: Import<'_>) -> Result<Option<i6
     match (read, paths) {
         (Read::Run(wall_ns), _) => Ok(wall_ns),
         (Read::Unescaped(error), _) => Err(error),
-        (Read::Lines(_) | Read::Layout(_), _) => Err(Error::format(
+        (Read::Lines(_) | Read::Layout(_) | Read::Labels(_), _) => Err(Error::format(
             first_of(paths),
             "its shape is still unclear after a second reading",
         )),
@@ -182,6 +184,8 @@ enum Read {
     Lines(u64),
     /// Lanes of devices were read as host threads; only signatures were written yet.
     Layout(Box<Layout>),
+    /// Names of processes, which may stand behind the events, say of which rank they are; nothing was written yet.
+    Labels(HashMap<Vec<u8>, String>),
 }
 
 /// How one pass reads the files, and what the pass before it found out.
@@ -190,6 +194,8 @@ struct Pass {
     /// Numbers of files that have an event a line, without an array around them.
     lines: BTreeSet<u64>,
     layout: Option<Layout>,
+    /// Labels of ranks by process.
+    labels: Option<HashMap<Vec<u8>, String>>,
     signatures: Signatures,
 }
 
@@ -216,6 +222,7 @@ fn import_foreign(
         Some(Part::ProcessId(id)) => collector.process = Some(*id),
         Some(Part::Process(_)) | None => {}
     }
+    collector.labels = pass.labels.clone();
     collector.is_survey = pass.layout.is_none();
     collector.layout = pass.layout.clone().unwrap_or_default();
     let (mut hashes, mut base_ns, mut bytes_before) = (Vec::new(), None, 0);
@@ -272,10 +279,17 @@ fn import_foreign(
         hashes.push(document::end(scanner, &shape, collector.notes)?);
         bytes_before += bytes;
     }
+    if collector.without_rank > 0 {
+        pass.signatures = std::mem::take(&mut collector.signatures);
+        return Ok(Read::Labels(collector.labels_of_names()));
+    }
     collector.facts.base_ns = base_ns;
     collector.end()?;
     collector.believable.turn_off(options);
     collector.check_times()?;
+    if collector.rank.is_none() && collector.ranks.is_empty() && collector.process.is_none() {
+        collector.ranks = collector.labels_of_names().into_values().collect();
+    }
     if collector.rank.is_none() && collector.ranks.len() > 1 {
         return Err(Error::Merged {
             path: path.to_owned(),
@@ -302,13 +316,29 @@ fn other_origin(path: &Path) -> Error {
 
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
     collector.reach_over_window();
-    (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
+    let end_of_recording = collector.end_of_recording();
+    (collector.doubts, collector.reach) = collector
+        .believable
+        .finish(collector.reach, end_of_recording)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.host.take()?;
     let used = collector.devices.iter().copied();
     let used = used.filter(|device| *device != NONE);
     collector.renamed_device = collector.facts.rename_only_device(used);
+    let used = collector.devices.iter().copied();
+    let used = used.filter(|device| *device != NONE);
+    if let Some((others, count)) = collector.facts.describe_like_others(used) {
+        let (noun, are) = match others.len() {
+            1 => ("device", "is"),
+            _ => ("devices", "are"),
+        };
+        let others: Vec<String> = others.iter().map(u32::to_string).collect();
+        collector.notes.warn(format!(
+            "the file does not describe {noun} {}, which {are} taken to be like the {count} that it describes: these are all alike",
+            others.join(", ")
+        ));
+    }
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
     launch_flows::link(&mut collector)?;
     let links = collector.links.take()?;
@@ -319,6 +349,12 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     collector.write_arguments()?;
     collector.write_kernel_counters(origin_ns)?;
     collector.doubts.warn(collector.notes);
+    collector.name_tasks();
+    let beside_calls = collector.last_beside_calls();
+    let last_ns = collector
+        .doubts
+        .last_ns(last_ns, beside_calls, collector.notes);
+    collector.reach = collector.reach.map(|(first_ns, _)| (first_ns, last_ns));
     let Layout {
         warnings,
         unclear,
@@ -383,6 +419,11 @@ fn describe(collector: Collector<'_>, hash: u64, origin_ns: i64) {
     let realtime = match collector.facts.base_ns {
         Some(base_ns) => base_ns.checked_add(origin_ns),
         None => Some(origin_ns).filter(|origin_ns| EPOCH_NS.contains(origin_ns)),
+    };
+    // One file has one clock: all ranks count from the same moment, whenever that was.
+    let realtime = match collector.rank {
+        Some(_) => Some(realtime.unwrap_or(origin_ns).max(1)),
+        None => realtime,
     };
     let run = collector.into.run();
     run.run_id = format!("{hash:016x}");

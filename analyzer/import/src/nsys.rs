@@ -167,7 +167,7 @@ fn import_all(
     import: &mut Import<'_>,
 ) -> Result<Option<i64>, Error> {
     let options = import.options;
-    let host = tables::resolve(&tables::HOST, source, import.notes);
+    let mut host = tables::resolve(&tables::HOST, source, import.notes);
     let device = tables::resolve(&tables::DEVICE, source, import.notes);
     let sampling = tables::resolve(&tables::SAMPLES, source, import.notes);
     let switching = tables::resolve(&tables::SWITCHES, source, import.notes);
@@ -190,6 +190,7 @@ fn import_all(
         .chain(&switching)
         .map(|t| source.rows(t.table()))
         .sum();
+    host::find_activity(source, &mut host)?;
     let mut context = Context::new(import, bytes, rows);
     context.read_names(source)?;
     context.schemas = Schemas::read(source)?;

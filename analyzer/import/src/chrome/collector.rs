@@ -8,11 +8,12 @@ mod kernel_counters;
 mod points;
 mod slices;
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arguments::KeptArguments;
+pub(super) use asynchronous::Tasks;
 pub(super) use device::{class_of_work, id_of_place};
 use kernel_counters::KernelCounters;
 pub(crate) use slices::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
@@ -30,7 +31,7 @@ use super::facts::Facts;
 use super::lanes::Lanes;
 use super::launch_points::LAUNCH_FLOW_WORDS;
 use super::layout::{Layout, Role, Survey};
-use super::merged::rank_of;
+use super::merged::{is_rank_of_label, rank_of, rank_of_name};
 use super::open_intervals::{Open, OpenIntervals};
 use super::profiler_ranges::ProfilerRanges;
 use super::record::{
@@ -85,6 +86,10 @@ pub(super) struct Collector<'a> {
     /// Name of the format, if a file of another format is fed in as events.
     pub maker: Option<&'static str>,
     pub rank: Option<String>,
+    /// Labels of ranks by process, where names of processes hold them. `None`: names were not read yet.
+    pub labels: Option<HashMap<Vec<u8>, String>>,
+    /// Events that were skipped because it takes `labels` to tell their rank.
+    pub without_rank: u64,
     /// The process to read, together with the device work it launched.
     pub process: Option<u64>,
     pub host_processes: BTreeSet<u32>,
@@ -97,8 +102,12 @@ pub(super) struct Collector<'a> {
     pub reach: Option<(i64, i64)>,
     /// Counters are sampled before and after the work, too.
     reach_of_counters: Option<(i64, i64)>,
+    /// The same of all records but calls of a device's API.
+    reach_beside_calls: Option<(i64, i64)>,
     /// When the profiler was on.
     window: Option<(i64, i64)>,
+    /// Rows that state when it was.
+    windows: u64,
     /// Something but calls of a device's API was recorded.
     has_work: bool,
     pub believable: Believable,
@@ -118,6 +127,8 @@ pub(super) struct Collector<'a> {
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
+    /// Asynchronous intervals that became rows, by the number of their name.
+    pub tasks: BTreeMap<u32, Tasks>,
     /// With their ends; their lane is known when all is read.
     overheads: Vec<(Open, i64)>,
     operator_lane: Option<OperatorLane>,
@@ -159,6 +170,8 @@ impl<'a> Collector<'a> {
             is_survey: true,
             maker: None,
             rank: None,
+            labels: None,
+            without_rank: 0,
             process: None,
             host_processes: BTreeSet::new(),
             ranks: BTreeSet::new(),
@@ -167,7 +180,9 @@ impl<'a> Collector<'a> {
             launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
             reach_of_counters: None,
+            reach_beside_calls: None,
             window: None,
+            windows: 0,
             has_work: false,
             believable: Believable::new(&folder),
             doubts: Doubts::default(),
@@ -184,6 +199,7 @@ impl<'a> Collector<'a> {
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
+            tasks: BTreeMap::new(),
             overheads: Vec::new(),
             operator_lane: None,
             collective_tasks: CollectiveTasks::default(),
@@ -320,9 +336,27 @@ impl<'a> Collector<'a> {
     }
 
     fn reach(&mut self, start_ns: i64, end_ns: i64) {
-        let (first, last) = self.reach.get_or_insert((start_ns, end_ns));
-        (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
+        widen(&mut self.reach_beside_calls, start_ns, end_ns);
+        self.reach_of_call(start_ns, end_ns);
+    }
+
+    fn reach_of_call(&mut self, start_ns: i64, end_ns: i64) {
+        widen(&mut self.reach, start_ns, end_ns);
         self.believable.reach(start_ns, end_ns);
+    }
+
+    /// When the recorded program had ended: the profiler was off, and of everything but calls nothing ran any more. The
+    /// profiler goes on to collect calls of other threads until its buffers are flushed. `None` if the file does not
+    /// state one window.
+    pub fn end_of_recording(&self) -> Option<i64> {
+        let (_, last_ns) = self.window.filter(|_| self.windows == 1)?;
+        let beside_calls = self.reach_beside_calls.map(|(_, last_ns)| last_ns);
+        Some(beside_calls.map_or(last_ns, |of_others| of_others.max(last_ns)))
+    }
+
+    /// The latest end of everything but calls.
+    pub fn last_beside_calls(&self) -> Option<i64> {
+        self.reach_beside_calls.map(|(_, last_ns)| last_ns)
     }
 
     /// Where no work was recorded, the run is as long as the profiler was on: that nothing ran is what it says.
@@ -358,10 +392,9 @@ impl<'a> Collector<'a> {
                 | HostEvent::Flow { .. }
         );
         if matches!(record.event, HostEvent::Counter { .. }) {
-            let (first, last) = self
-                .reach_of_counters
-                .get_or_insert((record.start_ns, record.end_ns));
-            (*first, *last) = ((*first).min(record.start_ns), (*last).max(record.end_ns));
+            widen(&mut self.reach_of_counters, record.start_ns, record.end_ns);
+        } else if matches!(record.event, HostEvent::Call { .. }) {
+            self.reach_of_call(record.start_ns, record.end_ns);
         } else if !matches!(
             record.event,
             HostEvent::Flow { .. } | HostEvent::LaunchFlow { .. }
@@ -403,6 +436,64 @@ impl<'a> Collector<'a> {
         start
     }
 
+    /// Labels of ranks by process, if the names of all processes hold one and there are several. Empty otherwise.
+    pub fn labels_of_names(&self) -> HashMap<Vec<u8>, String> {
+        let processes = self.lanes.numbered_processes().into_iter();
+        let labels: Option<HashMap<Vec<u8>, String>> = processes
+            .map(|id| {
+                let process = id.to_string().into_bytes();
+                let label = rank_of_name(self.lanes.name_of(&process)?)?.to_owned();
+                Some((process, label))
+            })
+            .collect();
+        let labels = labels.unwrap_or_default();
+        let different: BTreeSet<&String> = labels.values().collect();
+        if different.len() > 1 {
+            labels
+        } else {
+            HashMap::new()
+        }
+    }
+
+    /// Whether an event is of the rank to read. Those of no rank are of all.
+    fn is_of_rank(&mut self, event: &Event) -> bool {
+        let of_id = rank_of(&event.process);
+        let Some(only) = &self.rank else {
+            if let Some(rank) = of_id
+                && !self.ranks.iter().any(|known| known.as_bytes() == rank)
+            {
+                self.ranks
+                    .insert(String::from_utf8_lossy(rank).into_owned());
+            }
+            return true;
+        };
+        let labels = self.labels.as_ref();
+        let of_name = labels.and_then(|labels| labels.get(&event.process));
+        match of_id.or(of_name.map(String::as_bytes)) {
+            Some(rank) => {
+                let is_own = rank == only.as_bytes();
+                // Processes have labels by their ids: no name need be read.
+                if of_id.is_some() && self.without_rank == 0 {
+                    self.labels.get_or_insert_default();
+                }
+                is_own
+            }
+            None => match labels {
+                Some(labels) if !labels.is_empty() => event
+                    .stated_rank()
+                    .is_none_or(|rank| is_rank_of_label(rank, only)),
+                Some(_) => true,
+                None if event.phase == b'M' => true,
+                None => {
+                    self.lanes.number(&event.process, &event.thread);
+                    self.without_rank += 1;
+                    self.order += 1;
+                    false
+                }
+            },
+        }
+    }
+
     fn metadata(&mut self, event: &Event) {
         let name = &event.arguments.name;
         match event.name.as_slice() {
@@ -421,6 +512,11 @@ impl<'a> Collector<'a> {
     }
 }
 
+fn widen(reach: &mut Option<(i64, i64)>, start_ns: i64, end_ns: i64) {
+    let (first, last) = reach.get_or_insert((start_ns, end_ns));
+    (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
+}
+
 impl Sink for Collector<'_> {
     type Event = Event;
 
@@ -429,15 +525,8 @@ impl Sink for Collector<'_> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Error> {
-        if let Some(rank) = rank_of(&event.process) {
-            if let Some(only) = &self.rank {
-                if rank != only.as_bytes() {
-                    return Ok(());
-                }
-            } else if !self.ranks.iter().any(|known| known.as_bytes() == rank) {
-                self.ranks
-                    .insert(String::from_utf8_lossy(rank).into_owned());
-            }
+        if !self.is_of_rank(event) {
+            return Ok(());
         }
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;

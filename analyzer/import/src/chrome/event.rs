@@ -93,6 +93,17 @@ pub(super) struct Arguments {
 }
 
 impl Event {
+    /// The rank in the arguments, where a tool that merges traces states it.
+    pub fn stated_rank(&self) -> Option<u32> {
+        if !self.raw.is_empty() {
+            // Arguments of an instant are kept as they stand.
+            let arguments: serde_json::Value = serde_json::from_slice(&self.raw).ok()?;
+            return arguments.get("rank")?.as_u64()?.try_into().ok();
+        }
+        let rank = self.others.iter().find(|of| of.name == b"rank")?;
+        std::str::from_utf8(&rank.text).ok()?.parse().ok()
+    }
+
     fn clear(&mut self) {
         self.phase = 0;
         self.binds_around = false;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 const MAX_TEXT: usize = 1 << 10;
+const DEVICES: &str = "trace.deviceProperties.";
 const MAX_VALUES: usize = 512;
 
 #[derive(Debug, Default)]
@@ -71,7 +72,6 @@ impl Facts {
         &mut self,
         mut used: impl Iterator<Item = u32>,
     ) -> Option<(u32, u32)> {
-        const DEVICES: &str = "trace.deviceProperties.";
         let (only, None) = (used.next()?, used.next()) else {
             return None;
         };
@@ -99,6 +99,44 @@ impl Facts {
             })
             .collect();
         Some((stated, only))
+    }
+
+    /// If the file describes several devices, all alike, gives their description to devices with work that it does not
+    /// describe. Returns these, and the number of those it describes.
+    pub fn describe_like_others(
+        &mut self,
+        used: impl Iterator<Item = u32>,
+    ) -> Option<(Vec<u32>, usize)> {
+        let mut described: BTreeMap<u32, BTreeMap<&str, &str>> = BTreeMap::new();
+        for (key, value) in &self.values {
+            let of_device = key
+                .strip_prefix(DEVICES)
+                .and_then(|key| key.split_once('.'));
+            if let Some((number, name)) = of_device
+                && let Ok(number) = number.parse()
+            {
+                let facts = described.entry(number).or_default();
+                if name != "id" {
+                    facts.insert(name, value);
+                }
+            }
+        }
+        let first = described.values().next()?;
+        let are_alike = described.len() > 1 && described.values().all(|facts| facts == first);
+        let others: Vec<u32> = used.filter(|used| !described.contains_key(used)).collect();
+        if !are_alike || first.is_empty() || others.is_empty() {
+            return None;
+        }
+        let mut added = BTreeMap::new();
+        for number in &others {
+            let facts = first.iter();
+            let facts = facts
+                .map(|(name, value)| (format!("{DEVICES}{number}.{name}"), (*value).to_owned()));
+            added.extend(facts);
+        }
+        let count = described.len();
+        self.values.extend(added);
+        Some((others, count))
     }
 
     pub fn window(&mut self, name: &[u8], dur_ns: i64) {

@@ -94,6 +94,11 @@ impl Lanes {
         self.process_names[number as usize].as_deref()
     }
 
+    /// The name of the process with this id.
+    pub fn name_of(&self, process: &[u8]) -> Option<&str> {
+        self.process_name(*self.processes.get(process)?)
+    }
+
     pub fn process_title(&self, number: u32) -> String {
         let id = &self.process_ids[number as usize];
         match self.process_name(number) {

@@ -1,10 +1,24 @@
-//! Ranks whose traces a tool merged into one file: it put a label before the number of each process, so that processes
-//! of ranks do not fall together, and left devices, streams and correlations as they were.
+//! Ranks whose traces a tool merged into one file: it put a label before the number of each process, or gave processes
+//! other numbers and a name with a label, so that processes of ranks do not fall together. Devices, streams and
+//! correlations stay as they were.
 
 /// The rank label in front of a process number, such as `TP01` of `[TP01] 50`, or `rank 3` of `rank 3/50`,
 /// `rank3_50` and `rank3: 50`. `None` if there is none.
 pub(super) fn rank_of(process: &[u8]) -> Option<&[u8]> {
     split(process).map(|(label, _)| label)
+}
+
+/// The rank label in the name of a process, such as `RANK 0` of `RANK 0 - GPU`. Other words in brackets are no labels:
+/// processes of the system are called `[kworker/0:1]`.
+pub(super) fn rank_of_name(name: &str) -> Option<&str> {
+    let label = std::str::from_utf8(rank_of(name.as_bytes())?).ok()?;
+    let word = label.get(..4)?;
+    word.eq_ignore_ascii_case("rank").then_some(label)
+}
+
+/// True if a number is one of those in the label.
+pub(super) fn is_rank_of_label(rank: u32, label: &str) -> bool {
+    numbers(label).contains(&rank)
 }
 
 pub(super) fn process_of(process: &[u8]) -> &[u8] {
@@ -96,6 +110,22 @@ mod tests {
             let found = split(process.as_bytes());
             let expected = expected.map(|(label, rest)| (label.as_bytes(), rest.as_bytes()));
             assert_eq!(found, expected, "{process}");
+        }
+    }
+
+    #[test]
+    fn names_of_processes_hold_labels_of_ranks() {
+        for (name, expected) in [
+            ("RANK 0 - GPU", Some("RANK 0")),
+            ("RANK 0 - CPU", Some("RANK 0")),
+            ("[rank 3] python", Some("rank 3")),
+            ("rank12", Some("rank12")),
+            ("[kworker/0:1]", None),
+            ("[TP0]", None),
+            ("ranker 3", None),
+            ("python", None),
+        ] {
+            assert_eq!(rank_of_name(name), expected, "{name}");
         }
     }
 

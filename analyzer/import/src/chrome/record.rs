@@ -77,7 +77,10 @@ pub(super) enum HostEvent {
         flops: Option<u64>,
         external: Option<u64>,
     },
-    Task,
+    /// An asynchronous interval. Those with the same key nest; others merely ran at the same time.
+    Task {
+        key: u64,
+    },
     Call {
         correlation: Option<u64>,
         /// What it copies.
@@ -122,7 +125,7 @@ impl HostEvent {
             Self::Operator { flops, external } => {
                 (2, optional_word(flops), optional_word(external))
             }
-            Self::Task => (3, NO_ID, 0),
+            Self::Task { key } => (3, key, 0),
             Self::Call { correlation, bytes } => {
                 (4, optional_word(correlation), optional_word(bytes))
             }
@@ -161,7 +164,7 @@ impl HostEvent {
                 flops: stated(a),
                 external: stated(b),
             },
-            3 => Self::Task,
+            3 => Self::Task { key: a },
             4 => Self::Call {
                 correlation: stated(a),
                 bytes: stated(b),

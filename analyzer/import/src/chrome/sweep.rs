@@ -31,6 +31,8 @@ struct Open {
     end_ns: i64,
     iteration: Option<u64>,
     node: Option<Node>,
+    /// Of an asynchronous interval.
+    key: Option<u64>,
 }
 
 #[derive(Clone, Copy)]
@@ -128,6 +130,8 @@ pub(super) fn sweep(
             collector.notes.leave_out(believable::FAR);
         } else if collector.doubts.is_again(&record) {
             collector.notes.repeat(believable::TWICE);
+        } else if collector.doubts.is_after_the_end(&record) {
+            collector.notes.leave_out(believable::AFTER_THE_END);
         } else {
             sweep.record(record)?;
         }
@@ -160,7 +164,7 @@ impl Sweep<'_, '_> {
             HostEvent::Iteration { .. }
             | HostEvent::Function { .. }
             | HostEvent::Operator { .. }
-            | HostEvent::Task => self.brick(record),
+            | HostEvent::Task { .. } => self.brick(record),
             HostEvent::Call { correlation, bytes } => self.call(record, correlation, bytes),
             HostEvent::LaunchFlow { id } => self.launch_flow(id, record.start_ns),
             HostEvent::DeviceWork {
@@ -357,13 +361,22 @@ impl Sweep<'_, '_> {
 
     fn brick(&mut self, record: Host) -> Result<(), Error> {
         let (thread, id) = self.row_id(&record)?;
-        let is_around =
-            |open: &&Open| open.end_ns > record.start_ns && open.end_ns >= record.end_ns;
+        let key = match record.event {
+            HostEvent::Task { key } => Some(key),
+            _ => None,
+        };
+        // One request during another is no part of it.
+        let is_around = |open: &&Open| {
+            open.end_ns > record.start_ns && open.end_ns >= record.end_ns && open.key == key
+        };
         let parent = self.open.iter().rev().find(is_around).copied();
         let top = self.open.last().map(|open| open.id);
-        if top.is_some() && top != parent.map(|parent| parent.id) && record.event != HostEvent::Task
-        {
+        if top.is_some() && top != parent.map(|parent| parent.id) && key.is_none() {
             self.overlaps += 1;
+        }
+        if key.is_some() {
+            let tasks = self.collector.tasks.entry(record.name).or_default();
+            tasks.add(record.end_ns - record.start_ns);
         }
         let iteration = match record.event {
             HostEvent::Iteration { number } => Some(number),
@@ -374,12 +387,12 @@ impl Sweep<'_, '_> {
         let kind = match record.event {
             HostEvent::Iteration { .. } => self.texts.iteration,
             HostEvent::Operator { .. } => self.texts.brick,
-            HostEvent::Task => self.texts.task,
+            HostEvent::Task { .. } => self.texts.task,
             _ => self.texts.function,
         };
         // Something was open that long; when threads worked for it is not stated.
         let timing = match record.event {
-            HostEvent::Task => self.texts.bound,
+            HostEvent::Task { .. } => self.texts.bound,
             _ => self.texts.host,
         };
         let flops = match record.event {
@@ -440,6 +453,7 @@ impl Sweep<'_, '_> {
             end_ns: record.end_ns,
             iteration,
             node: record.node,
+            key,
         };
         for flow in std::mem::take(&mut self.next) {
             self.flow_point(flow, open)?;

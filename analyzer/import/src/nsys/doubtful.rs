@@ -83,14 +83,12 @@ impl Doubtful {
             }
         }
         for found in host {
-            let column = |at: usize| found.scan.columns.get(at).and_then(Option::as_deref);
-            let Some(start) = column(0) else {
+            let Some(times) = found.times() else {
                 continue;
             };
-            let damage =
-                source.times(found.table(), start, column(1), &mut |start_ns, end_ns| {
-                    is_told &= pieces.add(start_ns, end_ns);
-                })?;
+            let damage = source.times(found.table(), times, &mut |start_ns, end_ns| {
+                is_told &= pieces.add(start_ns, end_ns);
+            })?;
             context.damaged(damage);
         }
         for stream in streams.into_values() {

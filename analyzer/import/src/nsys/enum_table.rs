@@ -25,6 +25,12 @@ impl EnumTable {
         Ok(Self(words))
     }
 
+    /// The numbers of words that are selected.
+    pub fn numbers(&self, is_selected: impl Fn(&str) -> bool) -> impl Iterator<Item = i64> {
+        let selected = self.0.iter().filter(move |(_, word)| is_selected(word));
+        selected.map(|(number, _)| *number)
+    }
+
     pub fn word(&self, number: i64) -> Option<&str> {
         self.0.get(&number).map(String::as_str)
     }

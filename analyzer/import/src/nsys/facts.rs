@@ -1,6 +1,6 @@
 //! Facts that an export states of itself, its machine and its threads.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trueno_format::schema::{DiagnosticRow, StreamRow, ThreadRow};
 
@@ -237,7 +237,49 @@ fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
     Ok(())
 }
 
+/// Messages of the profiler, of which those that differ only by numbers are one.
+#[derive(Default)]
+struct Messages {
+    /// By their text without numbers: the first in the order of the file, and how many there are.
+    all: BTreeMap<String, (usize, String, u64)>,
+}
+
+impl Messages {
+    fn add(&mut self, text: &str) {
+        let mut key = String::with_capacity(text.len());
+        for character in text.chars() {
+            let is_digit = character.is_ascii_digit();
+            let shown = if is_digit { '0' } else { character };
+            if !(is_digit && key.ends_with('0')) {
+                key.push(shown);
+            }
+        }
+        let place = self.all.len();
+        let (_, _, count) = self
+            .all
+            .entry(key)
+            .or_insert_with(|| (place, text.to_owned(), 0));
+        *count += 1;
+    }
+
+    fn warn(self, context: &mut Context<'_>) {
+        let mut all: Vec<_> = self.all.into_values().collect();
+        all.sort_unstable();
+        for (_, text, count) in all {
+            let others = if count > 1 {
+                format!(" ({count} messages that differ at most by numbers)")
+            } else {
+                String::new()
+            };
+            context
+                .notes
+                .warn(format!("the profiler said: {text}{others}"));
+        }
+    }
+}
+
 fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
+    let mut messages = Messages::default();
     let columns = ["timestamp", "severity", "text", "globalPid"];
     each(
         source,
@@ -273,7 +315,7 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
                 _ => "info",
             };
             if severity != "info" {
-                context.notes.warn(format!("the profiler said: {text}"));
+                messages.add(&text);
             }
             let row = DiagnosticRow {
                 time_ns,
@@ -284,7 +326,9 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
             };
             context.add(&row)
         },
-    )
+    )?;
+    messages.warn(context);
+    Ok(())
 }
 
 pub fn threads(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {

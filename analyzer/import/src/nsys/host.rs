@@ -29,6 +29,10 @@ const RANGES: [&str; 4] = [
     "NvtxtPushPopRange",
     "NvtxtStartEndRange",
 ];
+const MARKS: [&str; 2] = ["NvtxMark", "NvtxtMark"];
+const TYPES: &str = "ENUM_NSYS_EVENT_TYPE";
+/// Of the columns of `NVTX_EVENTS`, the one with the type.
+const EVENT_TYPE: usize = 3;
 const EVENT_TYPES: [(i64, &str); 5] = [
     (34, "NvtxMark"),
     (39, "NvtxThread"),
@@ -37,6 +41,31 @@ const EVENT_TYPES: [(i64, &str); 5] = [
     (75, "NvtxDomainCreate"),
 ];
 
+fn is_activity(word: &str) -> bool {
+    RANGES.contains(&word) || MARKS.contains(&word)
+}
+
+/// Marks which rows of NVTX are activity: ranges and marks. The others create or name something, such as a domain, a
+/// thread or a stream, often long before the recorded program begins.
+///
+/// # Errors
+/// The types of events cannot be read.
+pub fn find_activity(source: &mut dyn Source, tables: &mut [Found]) -> Result<(), Error> {
+    let Some(found) = tables.iter_mut().find(|found| found.kind == Kind::Nvtx) else {
+        return Ok(());
+    };
+    let Some(Some(column)) = found.scan.columns.get(EVENT_TYPE) else {
+        return Ok(());
+    };
+    let types = EnumTable::read(source, TYPES)?;
+    let of_all = EVENT_TYPES.iter().filter(|(_, word)| is_activity(word));
+    let of_all = of_all.map(|(number, _)| *number);
+    let of_all = of_all.filter(|number| types.word(*number).is_none());
+    let numbers = types.numbers(is_activity).chain(of_all).collect();
+    found.activity = Some((column.clone(), numbers));
+    Ok(())
+}
+
 /// Reads ranges and calls. Returns how many were left out because of their times.
 pub fn read(
     source: &mut dyn Source,
@@ -44,7 +73,7 @@ pub fn read(
     doubtful: &Doubtful,
     context: &mut Context<'_>,
 ) -> Result<u64, Error> {
-    let types = EnumTable::read(source, "ENUM_NSYS_EVENT_TYPE")?;
+    let types = EnumTable::read(source, TYPES)?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
     let (iterations, found) = find_iterations(source, tables, doubtful, &types, context)?;
     if let Some(text) = iterations::text(iterations.values()) {
@@ -162,12 +191,12 @@ impl Host {
 
     fn nvtx(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
         context.visited(&record.scan.table);
-        let number = record.int(3, context.notes);
+        let number = record.int(EVENT_TYPE, context.notes);
         let known = || EVENT_TYPES.iter().find(|(known, _)| Some(*known) == number);
         let word = number.and_then(|number| self.types.word(number));
         match word.or_else(|| known().map(|(_, word)| *word)) {
             Some(word) if RANGES.contains(&word) => {}
-            Some("NvtxMark" | "NvtxtMark") => return self.mark(record, context),
+            Some(word) if MARKS.contains(&word) => return self.mark(record, context),
             // An export without types has only ranges worth the name: those with an end.
             None if number.is_none() => {}
             other => {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use super::source::{Scan, Source, Value, Visit};
+use super::source::{Scan, Source, Times, Value, Visit};
 use crate::Error;
 
 /// The tables of an export. Tables with doubled rows return each row once.
@@ -111,11 +111,10 @@ impl Source for Once<'_> {
     fn times(
         &mut self,
         table: &str,
-        start: &str,
-        end: Option<&str>,
+        times: Times<'_>,
         visit: &mut dyn FnMut(i64, i64),
     ) -> Result<Vec<String>, Error> {
-        self.inner.times(table, start, end, visit)
+        self.inner.times(table, times, visit)
     }
 
     fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error> {

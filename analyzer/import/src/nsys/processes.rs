@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::source::{Scan, Source, Value, Visit};
+use super::source::{Scan, Source, Times, Value, Visit};
 use super::tables::present;
 use super::threads::pid;
 use crate::Error;
@@ -120,11 +120,10 @@ impl Source for OfProcess<'_> {
     fn times(
         &mut self,
         table: &str,
-        start: &str,
-        end: Option<&str>,
+        times: Times<'_>,
         visit: &mut dyn FnMut(i64, i64),
     ) -> Result<Vec<String>, Error> {
-        self.inner.times(table, start, end, visit)
+        self.inner.times(table, times, visit)
     }
 
     fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error> {

@@ -36,6 +36,27 @@ impl Scan {
     }
 }
 
+/// The columns of a table with the times of its rows, and which rows count.
+#[derive(Clone, Copy, Debug)]
+pub struct Times<'c> {
+    pub start: &'c str,
+    /// `None` where the rows are moments, or the table lacks it.
+    pub end: Option<&'c str>,
+    /// Rows count whose integer in this column is one of these, or null. `None`: all rows.
+    pub only: Option<(&'c str, &'c [i64])>,
+}
+
+impl Times<'_> {
+    /// Whether a row with this value in the column of `only` counts.
+    pub fn counts(&self, value: Option<&Value<'_>>) -> bool {
+        self.only.is_none_or(|(_, numbers)| match value {
+            Some(Value::Int(number)) => numbers.contains(number),
+            Some(Value::Null) | None => true,
+            Some(_) => false,
+        })
+    }
+}
+
 /// Longer texts are cut to this many bytes; names are much shorter.
 pub const MAX_TEXT: usize = 1 << 14;
 
@@ -81,7 +102,7 @@ pub trait Source {
         end: Option<&str>,
     ) -> Result<(Option<i64>, Vec<String>), Error>;
 
-    /// Visits start and end of a table's rows, in any order, if they are timed ([`is_timed`]). Returns the
+    /// Visits start and end of a table's rows that count, in any order, if they are timed ([`is_timed`]). Returns the
     /// damage found.
     ///
     /// # Errors
@@ -89,20 +110,25 @@ pub trait Source {
     fn times(
         &mut self,
         table: &str,
-        start: &str,
-        end: Option<&str>,
+        times: Times<'_>,
         visit: &mut dyn FnMut(i64, i64),
     ) -> Result<Vec<String>, Error> {
+        let only = times.only.map(|(column, _)| column.to_owned());
         let scan = Scan {
             table: table.to_owned(),
-            columns: vec![Some(start.to_owned()), end.map(str::to_owned)],
+            columns: vec![
+                Some(times.start.to_owned()),
+                times.end.map(str::to_owned),
+                only,
+            ],
         };
         self.merged(&[scan], &mut |_, values| {
             let int = |at: usize| match values.get(at) {
                 Some(Value::Int(value)) => Some(*value),
                 _ => None,
             };
-            if let Some(start_ns) = int(0).filter(|start_ns| is_timed(*start_ns, int(1))) {
+            let start_ns = int(0).filter(|start_ns| is_timed(*start_ns, int(1)));
+            if let Some(start_ns) = start_ns.filter(|_| times.counts(values.get(2))) {
                 visit(start_ns, int(1).unwrap_or(start_ns));
             }
             Ok(())

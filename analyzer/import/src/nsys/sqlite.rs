@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::context::damaged;
-use super::source::{LATEST_NS, Scan, Source, Visit, is_timed};
+use super::source::{LATEST_NS, Scan, Source, Times, Value, Visit, is_timed};
 use crate::{Error, Notes, Options};
 use salvage::Good;
 
@@ -171,11 +171,14 @@ impl Source for Database {
     fn times(
         &mut self,
         table: &str,
-        start: &str,
-        end: Option<&str>,
+        times: Times<'_>,
         visit: &mut dyn FnMut(i64, i64),
     ) -> Result<Vec<String>, Error> {
-        let columns = [Some(start.to_owned()), end.map(str::to_owned)];
+        let columns = [
+            Some(times.start.to_owned()),
+            times.end.map(str::to_owned),
+            times.only.map(|(column, _)| column.to_owned()),
+        ];
         let sql = self.select(table, &columns);
         // Damage is reported when rows are read.
         let mut read = |connection: &rusqlite::Connection| -> rusqlite::Result<()> {
@@ -186,7 +189,14 @@ impl Source for Database {
                     Ok(rusqlite::types::ValueRef::Integer(value)) => Some(value),
                     _ => None,
                 };
-                if let Some(start_ns) = int(0).filter(|start_ns| is_timed(*start_ns, int(1))) {
+                let is_null = matches!(row.get_ref(2), Ok(rusqlite::types::ValueRef::Null));
+                let number = match int(2) {
+                    Some(number) => Value::Int(number),
+                    None if is_null => Value::Null,
+                    None => Value::Text("".into()),
+                };
+                let start_ns = int(0).filter(|start_ns| is_timed(*start_ns, int(1)));
+                if let Some(start_ns) = start_ns.filter(|_| times.counts(Some(&number))) {
                     visit(start_ns, int(1).unwrap_or(start_ns));
                 }
             }

@@ -1,6 +1,6 @@
 //! Tables and columns of an export, under all the names they have had.
 
-use super::source::{Scan, Source};
+use super::source::{Scan, Source, Times};
 use crate::Notes;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -264,6 +264,8 @@ const READ_ELSEWHERE: [&str; 3] = ["PROCESSES", "DIAGNOSTIC_EVENT", "sqlite_sequ
 pub struct Found {
     pub kind: Kind,
     pub scan: Scan,
+    /// Column and values of the rows that are activity. `None`: all rows are.
+    pub activity: Option<(String, Vec<i64>)>,
 }
 
 /// The version of a known table: 1 without suffix, 3 with `_V3`. `None` if it is another table.
@@ -287,6 +289,17 @@ pub fn present(known: &str, source: &dyn Source) -> Option<String> {
 impl Found {
     pub fn table(&self) -> &str {
         &self.scan.table
+    }
+
+    /// Where the times of activity stand. `None` if the table has no start.
+    pub fn times(&self) -> Option<Times<'_>> {
+        let column = |at: usize| self.scan.columns.get(at).and_then(Option::as_deref);
+        let activity = self.activity.as_ref();
+        Some(Times {
+            start: column(0)?,
+            end: column(1),
+            only: activity.map(|(column, numbers)| (&**column, &**numbers)),
+        })
     }
 }
 
@@ -320,6 +333,7 @@ pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<F
         found.push(Found {
             kind,
             scan: Scan { table, columns },
+            activity: None,
         });
     }
     if !missing.is_empty() {
@@ -359,19 +373,23 @@ pub fn earliest<'t>(
 ) -> Result<(Option<i64>, Vec<String>), crate::Error> {
     let mut earliest: Option<i64> = None;
     let mut all_damage = Vec::new();
-    for Found { kind, scan } in tables {
+    for found in tables {
         // Devices are sampled from before the program began until after it ended.
-        if *kind == Kind::Metric {
+        if found.kind == Kind::Metric {
             continue;
         }
-        let Some(Some(start)) = scan.columns.first() else {
+        let Some(times) = found.times() else {
             continue;
         };
-        let end = scan.columns.get(1).and_then(Option::as_deref);
-        let (first, damage) = source.earliest(&scan.table, start, end)?;
+        let (mut first, damage) = source.earliest(found.table(), times.start, times.end)?;
         all_damage.extend(damage);
+        if times.only.is_some() {
+            first = None;
+            let mut visit = |start_ns, _| first = first.into_iter().chain([start_ns]).min();
+            all_damage.extend(source.times(found.table(), times, &mut visit)?);
+        }
         // An event that was not reached has the time 0.
-        let first = first.filter(|first| *kind != Kind::Event || *first != 0);
+        let first = first.filter(|first| found.kind != Kind::Event || *first != 0);
         earliest = earliest.into_iter().chain(first).min();
     }
     Ok((earliest, all_damage))

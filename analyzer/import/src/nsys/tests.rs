@@ -179,6 +179,36 @@ fn rows_that_make_no_sense_are_left_out_or_not_valid_and_counted() {
 }
 
 #[test]
+fn records_that_only_name_something_do_not_lengthen_the_run() {
+    // A library creates its domain when it is loaded; a mark is what the program did.
+    let events = |enumeration: &str| {
+        Export::new(&format!(
+            "{FULL} {enumeration}
+             INSERT INTO NVTX_EVENTS VALUES (-1878000000, NULL, 75, 'TensorRT', NULL, 83886085, NULL),
+                 (-1878000001, NULL, 33, 'loss', NULL, 83886085, NULL), (40, NULL, 34, 'begin', NULL, 83886085, NULL),
+                 (-5000000000, NULL, 99, 'copies', NULL, 83886085, NULL);"
+        ))
+        .import()
+        .unwrap()
+    };
+    for enumeration in [
+        "",
+        "CREATE TABLE ENUM_NSYS_EVENT_TYPE (id INTEGER, name TEXT, label TEXT);
+         INSERT INTO ENUM_NSYS_EVENT_TYPE VALUES (33, 'NvtxCategory', ''), (75, 'NvtxDomainCreate', ''),
+             (34, 'NvtxMark', ''), (59, 'NvtxPushPopRange', ''), (60, 'NvtxStartEndRange', '');",
+    ] {
+        let run = events(enumeration);
+        assert_eq!(run.wall_ns, Some(960));
+        assert_eq!(
+            run.rows("annotations", "name time_ns"),
+            ["begin 0", "mark 80"]
+        );
+        let left_out = &run.notes.left_out;
+        assert_eq!(left_out["NVTX: NvtxDomainCreate is not a range"], 1);
+    }
+}
+
+#[test]
 fn migrations_of_managed_memory_have_no_launch_and_need_none() {
     let copies = |kind: u32| {
         Export::new(&format!(
@@ -311,4 +341,41 @@ INSERT INTO DIAGNOSTIC_EVENT VALUES (100, 2, 'No CUDA events collected.', 100663
     ] {
         assert!(messages.iter().any(|row| row == message), "{messages:?}");
     }
+}
+
+#[test]
+fn messages_that_differ_only_by_a_number_are_one_warning() {
+    // Processes 5, 6 and 7 ran; all three were asked about NVTX, one twice.
+    let calls = [6_i64, 7].map(|pid| {
+        let thread = (pid << 24) | pid;
+        format!("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (120, 150, 0, {thread}, 7, 1, 0);")
+    });
+    let message = |pid: i64, text: &str| format!("(100, 2, '{text}', {})", pid << 24);
+    let messages = [
+        message(5, "No NVTX events collected."),
+        message(6, "Buffer 1 of 20 was lost."),
+        message(6, "No NVTX events collected."),
+        message(7, "No NVTX events collected."),
+    ];
+    let run = Export::new(&format!(
+        "{FULL} {} CREATE TABLE DIAGNOSTIC_EVENT (timestamp INTEGER, severity INTEGER, text TEXT, globalPid INTEGER);
+         INSERT INTO DIAGNOSTIC_EVENT VALUES {};",
+        calls.concat(),
+        messages.join(", ")
+    ))
+    .import()
+    .unwrap();
+    let said = run.notes.warnings.iter();
+    let said: Vec<&String> = said
+        .filter(|text| text.starts_with("the profiler said"))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            "the profiler said: process 5: No NVTX events collected. (3 messages that differ at most by numbers)",
+            "the profiler said: process 6: Buffer 1 of 20 was lost.",
+        ]
+    );
+    // The run has each of them.
+    assert_eq!(run.rows("diagnostics", "text").len(), 4);
 }

@@ -9,7 +9,58 @@ use crate::chrome::event::Event;
 use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent};
 
+/// Titles of asynchronous intervals in the message about a file that has nothing else.
+const MAX_TITLES: usize = 3;
+
+/// Durations of asynchronous intervals with the same name.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::chrome) struct Tasks {
+    count: u64,
+    total_ns: i64,
+    longest_ns: i64,
+}
+
+impl Tasks {
+    pub fn add(&mut self, dur_ns: i64) {
+        self.count += 1;
+        self.total_ns = self.total_ns.saturating_add(dur_ns);
+        self.longest_ns = self.longest_ns.max(dur_ns);
+    }
+}
+
 impl Collector<'_> {
+    /// Says what a file holds that has asynchronous intervals, and no work of a thread or a device.
+    pub fn name_tasks(&mut self) {
+        let kept = &self.notes.kept;
+        let kept = |table: &str| kept.get(table).copied().unwrap_or(0);
+        let count: u64 = self.tasks.values().map(|tasks| tasks.count).sum();
+        let has_work = ["calls", "kernels", "transfers", "syncs", "samples"];
+        if count == 0 || kept("bricks") != count || has_work.iter().any(|table| kept(table) > 0) {
+            return;
+        }
+        let mut names: Vec<(u32, Tasks)> =
+            self.tasks.iter().map(|(name, of)| (*name, *of)).collect();
+        names.sort_by_key(|(name, tasks)| (std::cmp::Reverse(tasks.count), *name));
+        let titles = names.iter().take(MAX_TITLES).map(|(name, tasks)| {
+            let name = self.into.str(self.texts[*name as usize]);
+            let ms = |ns: f64| format!("{:.3} ms", ns / 1e6);
+            let mean = ms(tasks.total_ns as f64 / tasks.count as f64);
+            let longest = ms(tasks.longest_ns as f64);
+            format!(
+                "{name} {} ({mean} on average, {longest} at most)",
+                tasks.count
+            )
+        });
+        let mut titles = titles.collect::<Vec<_>>().join(", ");
+        if names.len() > MAX_TITLES {
+            titles.push_str(&format!(" and {} more names", names.len() - MAX_TITLES));
+        }
+        self.notes.warn(format!(
+            "the file holds asynchronous intervals and nothing else: {titles}; what ran in them was not recorded (hint: \
+             trueno-analyze query FILE 'SELECT name, start_ns, dur_ns FROM bricks' lists them)"
+        ));
+    }
+
     /// An asynchronous interval has an id and no thread: it gets a lane of its process and category. It says that something
     /// was open, and not that a thread worked, so it only bounds its work.
     pub(super) fn asynchronous(&mut self, event: &Event) -> Result<(), Error> {
@@ -70,7 +121,7 @@ impl Collector<'_> {
             lane: open.lane,
             start_ns: open.start_ns,
             end_ns: time_ns,
-            event: HostEvent::Task,
+            event: HostEvent::Task { key },
             order: open.order,
             name: open.name,
             node: None,

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
 use crate::chrome::record::{
-    HOST_WORDS, Host, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time,
+    HOST_WORDS, Host, HostEvent, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time,
 };
 use crate::doubtful::{Pieces, Stream, without_many};
 use crate::sorter::Sorter;
@@ -16,6 +16,9 @@ use crate::{Error, Notes, Options};
 pub(in crate::chrome) const FAR: &str = "time far from that of all other events";
 pub(in crate::chrome) const TWICE: &str =
     "the same event once more: the file has every event twice";
+
+pub(in crate::chrome) const AFTER_THE_END: &str =
+    "call that began after the profiler was off and all else had ended";
 
 const STREAM_WORDS: usize = 5;
 
@@ -37,6 +40,10 @@ pub(in crate::chrome) struct Doubts {
     is_twice: bool,
     /// By position in the file: how many later kernels of its stream this kernel outlasts.
     pub overlong: BTreeMap<u64, usize>,
+    /// Calls that begin later than this are no part of the recorded program.
+    end_of_recording: Option<i64>,
+    /// The latest end of the calls that are.
+    last_call_ns: Option<i64>,
     /// Records with the same start, if every record of the file occurs twice.
     together: (Option<[u64; 2]>, HashSet<Vec<u64>>),
 }
@@ -97,11 +104,13 @@ impl Believable {
     pub fn finish(
         &mut self,
         reach: Option<(i64, i64)>,
+        end_of_recording: Option<i64>,
     ) -> Result<(Doubts, Option<(i64, i64)>), Error> {
         let mut doubts = std::mem::take(&mut self.doubts);
         if self.is_off {
             return Ok((doubts, reach));
         }
+        doubts.end_of_recording = end_of_recording;
         doubts.is_twice = self.records > 1 && self.sum == 0;
         let near = self.pieces.near();
         doubts.near = near.map(|(first_ns, last_ns)| first_ns..=last_ns);
@@ -145,6 +154,18 @@ impl Doubts {
             );
             notes.warn(text);
         }
+        if let Some(count) = notes.left_out.get(AFTER_THE_END) {
+            let text = format!(
+                "{}: set aside, the run ends before ({keep} them)",
+                counted(
+                    *count,
+                    "call",
+                    "calls",
+                    "began after the profiler was off and all else had ended"
+                )
+            );
+            notes.warn(text);
+        }
         if self.is_twice {
             notes.warn(format!(
                 "every event is in the file twice: each is counted once ({keep} both)"
@@ -163,6 +184,30 @@ impl Doubts {
             );
             notes.warn(text);
         }
+    }
+
+    /// True for a call after the end of the recorded program.
+    pub fn is_after_the_end(&mut self, record: &Host) -> bool {
+        if !matches!(record.event, HostEvent::Call { .. }) {
+            return false;
+        }
+        let is_after = self
+            .end_of_recording
+            .is_some_and(|end_ns| record.start_ns > end_ns);
+        if !is_after {
+            self.last_call_ns = self.last_call_ns.max(Some(record.end_ns));
+        }
+        is_after
+    }
+
+    /// The end of the run without what was set aside: `last_ns` is that of all records, `beside_calls` of all but
+    /// calls.
+    pub fn last_ns(&self, last_ns: i64, beside_calls: Option<i64>, notes: &Notes) -> i64 {
+        if !notes.left_out.contains_key(AFTER_THE_END) {
+            return last_ns;
+        }
+        let of_rest = self.last_call_ns.max(beside_calls);
+        of_rest.map_or(last_ns, |of_rest| of_rest.min(last_ns))
     }
 
     pub fn is_near(&self, start_ns: i64) -> bool {

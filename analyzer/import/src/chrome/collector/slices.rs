@@ -74,6 +74,7 @@ impl Collector<'_> {
         if class == Class::Window && is_window {
             self.facts.window(&event.name, dur_ns);
             let end_ns = start_ns + dur_ns;
+            self.windows += 1;
             let (first, last) = self.window.unwrap_or((start_ns, end_ns));
             self.window = Some((first.min(start_ns), last.max(end_ns)));
             self.notes

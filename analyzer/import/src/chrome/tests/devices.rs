@@ -745,6 +745,77 @@ fn ranks_that_a_tool_merged_are_read_one_by_one() {
 }
 
 #[test]
+fn ranks_that_a_tool_merged_may_be_labelled_by_the_names_of_processes() {
+    let rank = |rank: u32, ts: u32| {
+        let (host, device) = (format!("{}", 50 + rank), format!("{}", 100 + rank));
+        let window = r#"{"ph": "i", "s": "g", "name": "Iteration Start", "pid": "Traces", "tid": "t", "ts": 0, "args": {"rank": RANK}}"#;
+        vec![
+            slice(
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                (&host, "1"),
+                (ts, 5),
+                r#""correlation": 1"#,
+            ),
+            slice(
+                "kernel",
+                &format!("kernel {rank}"),
+                (&device, "7"),
+                (ts + 10, 30),
+                &format!(
+                    "\"correlation\": 1, \"device\": {}, \"stream\": 7",
+                    2 + rank
+                ),
+            ),
+            window.replace("RANK", &rank.to_string()),
+        ]
+    };
+    let name = |pid: u32, name: &str| {
+        format!(
+            r#"{{"name": "process_name", "ph": "M", "pid": {pid}, "tid": 0, "args": {{"name": "{name}"}}}}"#
+        )
+    };
+    let names = |second: &str| {
+        [
+            name(50, "RANK 0 - CPU"),
+            name(100, "RANK 0 - GPU"),
+            name(51, &format!("{second} - CPU")),
+            name(101, &format!("{second} - GPU")),
+        ]
+    };
+    let events = [rank(0, 0), rank(1, 100)].concat();
+    // The names stand before the events, or behind them.
+    for events in [
+        [&names("RANK 1")[..], &events].concat(),
+        [&events[..], &names("RANK 1")].concat(),
+    ] {
+        let events = trace(&events);
+        let refused = import(&events).err().unwrap();
+        assert!(refused.contains("2 ranks"), "{refused}");
+        for (rank, label) in [(0, "RANK 0"), (1, "RANK 1")] {
+            let options = Options {
+                part: Some(Part::Rank(label.to_owned())),
+                ..Options::default()
+            };
+            let run = import_with(&events, options).unwrap();
+            let expected = format!("kernel {rank} {} 7 10000", 2 + rank);
+            assert_eq!(run.rows("kernels", KERNELS), [expected]);
+            assert_eq!(run.rows("calls", "name").len(), 1);
+            assert_eq!(run.rows("annotations", "name").len(), 1);
+            assert_eq!(launched(&run), 1);
+            // Both are on the one clock of the file.
+            let began_ns = [1, 100_000][rank];
+            assert_eq!(run.run.clock.origin_realtime_ns, began_ns);
+        }
+    }
+    // One rank alone, or a process that has no label, is no merged file.
+    for second in ["RANK 0", "other"] {
+        let events = trace(&[&events[..], &names(second)].concat());
+        assert_eq!(import(&events).unwrap().rows("kernels", "name").len(), 2);
+    }
+}
+
+#[test]
 fn a_process_is_read_with_the_work_that_it_launched() {
     let of = |pid: &str, id: u32, ts: u32| {
         vec![
@@ -899,4 +970,32 @@ fn memory_of_the_only_device_has_the_number_of_its_work() {
         run.rows("devices", "device name"),
         ["gpu:2 AMD Instinct MI300X"]
     );
+}
+
+#[test]
+fn a_device_that_is_not_described_is_like_the_others_if_these_are_alike() {
+    let of = |second: &str| {
+        import(format!(
+            r#"{{"deviceProperties": [{{"id": 0, "name": "AMD Instinct MI300X", "numSms": 304}}, {second}], "traceEvents": [
+            {{"ph": "X", "cat": "kernel", "name": "k", "pid": 6, "tid": 1, "ts": 10, "dur": 5, "args": {{"device": 6, "stream": 1}}}}]}}"#
+        ))
+        .unwrap()
+    };
+    let value = |run: &Imported, name: &str| {
+        let values = &run.run.values;
+        values
+            .get(&format!("trace.deviceProperties.6.{name}"))
+            .cloned()
+    };
+    let run = of(r#"{"id": 1, "name": "AMD Instinct MI300X", "numSms": 304}"#);
+    let name = value(&run, "name");
+    assert_eq!(name.as_deref(), Some("AMD Instinct MI300X"));
+    assert_eq!(value(&run, "numSms").as_deref(), Some("304"));
+    assert!(run.warns("does not describe device 6, which is taken to be like the 2"));
+    // Others differ, or the device is described itself.
+    let run = of(r#"{"id": 1, "name": "AMD Instinct MI210", "numSms": 104}"#);
+    assert_eq!(value(&run, "name"), None);
+    let run = of(r#"{"id": 6, "name": "AMD Instinct MI210", "numSms": 104}"#);
+    assert_eq!(value(&run, "name").as_deref(), Some("AMD Instinct MI210"));
+    assert!(!run.warns("does not describe"));
 }

@@ -1,7 +1,8 @@
 //! Traces as Kineto wrote them in other years, and with arguments missing.
 
-use super::import;
 use super::traces::trace;
+use super::{import, import_with};
+use crate::Options;
 
 #[test]
 fn a_trace_of_2021_has_iterations_and_no_row_of_its_window() {
@@ -32,6 +33,60 @@ fn a_recording_in_which_nothing_ran_is_as_long_as_the_profiler_was_on() {
     assert_eq!(run.run.wall_ns, Some(77_000_000));
     let run = import(trace(&[operator.to_owned(), window.to_owned()])).unwrap();
     assert_eq!(run.run.wall_ns, Some(50_000));
+}
+
+#[test]
+fn a_call_after_the_profiler_was_off_does_not_lengthen_the_run() {
+    let window = |end: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "Trace", "ts": 0, "dur": {end}, "pid": "Spans", "tid": "PyTorch Profiler", "name": "PyTorch Profiler (0)", "args": {{"Op count": 0}}}}"#
+        )
+    };
+    let operator = r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 7, "tid": 7, "ts": 10, "dur": 50}"#;
+    // Launched within the window, it ends later.
+    let launch = r#"{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": 20, "dur": 5, "args": {"correlation": 1}}"#;
+    let kernel = r#"{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 110, "dur": 40, "args": {"device": 0, "stream": 7, "correlation": 1}}"#;
+    // A call of another thread during the kernel, one that lasts longer than it, and one long after it.
+    let query = |ts: u32, dur: u32, correlation: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaEventQuery", "pid": 7, "tid": 8, "ts": {ts}, "dur": {dur}, "args": {{"correlation": {correlation}}}}}"#
+        )
+    };
+    let of = |windows: &[String], options: Options| {
+        let mut events = vec![
+            operator.to_owned(),
+            launch.to_owned(),
+            kernel.to_owned(),
+            query(120, 2, 2),
+            query(149, 3, 3),
+            query(9_000, 4, 4),
+        ];
+        events.extend_from_slice(windows);
+        import_with(trace(&events), options).unwrap()
+    };
+    let run = of(&[window(100)], Options::default());
+    assert_eq!(run.run.wall_ns, Some(142_000));
+    let calls = run.rows("calls", "start_ns dur_ns");
+    assert_eq!(calls, ["10000 5000", "110000 2000", "139000 3000"]);
+    assert_eq!(run.rows("kernels", "start_ns dur_ns"), ["100000 40000"]);
+    let reason = "call that began after the profiler was off and all else had ended";
+    assert_eq!(run.notes.left_out[reason], 1);
+    assert!(run.warns("1 call began after the profiler was off"));
+    // No window, several, one that ends later, or the wish to keep what is doubtful.
+    let keep = Options {
+        keep_doubtful: true,
+        ..Options::default()
+    };
+    for (windows, options) in [
+        (vec![], Options::default()),
+        (vec![window(100), window(50)], Options::default()),
+        (vec![window(9_000)], Options::default()),
+        (vec![window(100)], keep),
+    ] {
+        let run = of(&windows, options);
+        assert_eq!(run.run.wall_ns, Some(8_994_000), "{windows:?}");
+        assert_eq!(run.rows("calls", "start_ns").len(), 4);
+    }
 }
 
 #[test]

@@ -469,3 +469,40 @@ fn an_arrow_may_begin_where_its_slice_ends_and_makes_no_run_longer() {
     assert_eq!(run.rows("edges", "kind"), ["depends_on"]);
     assert_eq!(run.run.wall_ns, Some(27_000));
 }
+
+#[test]
+fn requests_that_are_open_at_once_are_no_parts_of_each_other() {
+    let point = |phase: &str, id: u32, name: &str, ts: u32| {
+        format!(
+            r#"{{"cat": "resnet50", "name": "{name}", "id": "{id}", "ph": "{phase}", "ts": {ts}, "pid": 0}}"#
+        )
+    };
+    // Request 2 lies within request 1, and a part of request 1 has its id.
+    let events = [
+        point("b", 1, "1", 0),
+        point("b", 2, "2", 10),
+        point("b", 1, "decode", 15),
+        point("e", 2, "2", 20),
+        point("e", 1, "decode", 25),
+        point("e", 1, "1", 50),
+        point("b", 3, "3", 60),
+        point("e", 3, "3", 90),
+    ];
+    let run = import(format!("[{}]", events.join(","))).unwrap();
+    assert_eq!(
+        run.rows("bricks", "name start_ns dur_ns parent timing"),
+        [
+            "resnet50 0 50000 - bound",
+            "resnet50 10000 10000 - bound",
+            "decode 15000 10000 4294967297 bound",
+            "resnet50 60000 30000 - bound",
+        ]
+    );
+    let said = "asynchronous intervals and nothing else: resnet50 3 (0.030 ms on average, 0.050 ms at most), decode 1";
+    assert!(run.warns(said), "{:?}", run.notes.warnings);
+    // Beside other work they are as ever.
+    let work =
+        r#"{"cat": "cpu_op", "name": "mm", "ph": "X", "ts": 5, "dur": 1, "pid": 0, "tid": 1}"#;
+    let run = import(format!("[{},{work}]", events.join(","))).unwrap();
+    assert!(!run.warns("nothing else"));
+}
