@@ -55,7 +55,7 @@ pub const EDGES: Input = Input::sql(
 /// A task on another thread was spawned by its parent.
 pub const TASKS: Input = Input::sql(
     "tasks",
-    "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND parent IS NOT NULL",
+    "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND timing <> 'bound' AND parent IS NOT NULL",
 );
 pub const KERNEL_LAUNCHES: Input = Input::sql(
     "kernel_launches",
