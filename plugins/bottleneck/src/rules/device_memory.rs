@@ -3,7 +3,8 @@
 //!
 //! Evidence: calls that take or give back memory of devices, or pinned memory of the host, outside of a pool; at least
 //! `least_gaps` that give back, on the critical path between the first and the last work of devices. An allocator that takes
-//! memory and keeps it is no such case. Gain: that time, no more than the run would save without the calls.
+//! memory and keeps it is no such case, and a call that took as long as all shorter ones of its name together is a single
+//! event. Gain: that time, no more than the run would save without the calls.
 
 use trueno_analysis::vendors::{returns_memory, takes_or_returns_memory};
 
@@ -34,7 +35,8 @@ impl Rule for DeviceMemory {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        let Some(found) = CallsBetween::find(facts, options, takes_or_returns_memory) else {
+        let Some(found) = CallsBetween::find_recurring(facts, options, takes_or_returns_memory)
+        else {
             return;
         };
         let returned = facts.bricks.calls.iter();
