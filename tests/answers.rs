@@ -1109,7 +1109,9 @@ fn keeps_its_promises(dir: &Dir, file: &str) {
         };
         let most = match text("code") {
             "blocking_copies" | "device_waits" => most("waits"),
-            "launch_bound" | "host_prepares" | "first_launches" | "file_access" => most("host"),
+            "launch_bound" | "host_prepares" | "first_launches" | "file_access" | "tear_down" => {
+                most("host")
+            }
             "set_up" => {
                 let of_host = most("host").max(most("before devices"));
                 of_host

@@ -231,7 +231,7 @@ pub const INPUTS: [Input; 48] = [
         "SELECT t.id AS id, t.parent AS parent, t.name AS name, t.thread AS thread, t.start_ns AS start_ns, t.dur_ns AS dur_ns \
          FROM bricks AS t WHERE t.kind = 'task' AND t.timing <> 'bound' ORDER BY start_ns, id",
     ),
-    may("any_edge", "SELECT kind FROM edges LIMIT 1"),
+    may("any_edge", "SELECT DISTINCT kind FROM edges"),
     may(
         "joins",
         "SELECT e.\"from\" AS task, s.id AS wait, s.start_ns AS start_ns, s.dur_ns AS dur_ns \
