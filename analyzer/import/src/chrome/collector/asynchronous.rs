@@ -34,8 +34,9 @@ impl Collector<'_> {
         let kept = &self.notes.kept;
         let kept = |table: &str| kept.get(table).copied().unwrap_or(0);
         let count: u64 = self.tasks.values().map(|tasks| tasks.count).sum();
-        let has_work = ["calls", "kernels", "transfers", "syncs", "samples"];
-        if count == 0 || kept("bricks") != count || has_work.iter().any(|table| kept(table) > 0) {
+        let of_device = kept("kernels") + kept("transfers");
+        let of_host = kept("calls") + kept("syncs") + kept("samples");
+        if count == 0 || kept("bricks") != count || of_device + of_host > 0 {
             return;
         }
         let mut names: Vec<(u32, Tasks)> =
