@@ -184,7 +184,7 @@ enum Read {
     Lines(u64),
     /// Lanes of devices were read as host threads; only signatures were written yet.
     Layout(Box<Layout>),
-    /// Names of processes, which may stand behind the events, say of which rank they are; nothing was written yet.
+    /// Ranks of processes by their names, which may follow the events. Nothing was written yet: the file is read again.
     Labels(HashMap<Vec<u8>, String>),
 }
 
@@ -329,13 +329,14 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     let used = collector.devices.iter().copied();
     let used = used.filter(|device| *device != NONE);
     if let Some((others, count)) = collector.facts.describe_like_others(used) {
-        let (noun, are) = match others.len() {
-            1 => ("device", "is"),
-            _ => ("devices", "are"),
+        let noun = if others.len() == 1 {
+            "device"
+        } else {
+            "devices"
         };
         let others: Vec<String> = others.iter().map(u32::to_string).collect();
         collector.notes.warn(format!(
-            "the file does not describe {noun} {}, which {are} taken to be like the {count} that it describes: these are all alike",
+            "the file does not describe {noun} {}: assumed to be like the {count} that it describes, which are all alike",
             others.join(", ")
         ));
     }

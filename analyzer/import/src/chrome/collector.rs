@@ -88,7 +88,7 @@ pub(super) struct Collector<'a> {
     pub rank: Option<String>,
     /// Labels of ranks by process, where names of processes hold them. `None`: names were not read yet.
     pub labels: Option<HashMap<Vec<u8>, String>>,
-    /// Events that were skipped because it takes `labels` to tell their rank.
+    /// Events that were skipped because their rank follows from `labels` only.
     pub without_rank: u64,
     /// The process to read, together with the device work it launched.
     pub process: Option<u64>,

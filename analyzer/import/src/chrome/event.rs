@@ -96,7 +96,7 @@ impl Event {
     /// The rank in the arguments, where a tool that merges traces states it.
     pub fn stated_rank(&self) -> Option<u32> {
         if !self.raw.is_empty() {
-            // Arguments of an instant are kept as they stand.
+            // Arguments of an instant are kept unparsed.
             let arguments: serde_json::Value = serde_json::from_slice(&self.raw).ok()?;
             return arguments.get("rank")?.as_u64()?.try_into().ok();
         }

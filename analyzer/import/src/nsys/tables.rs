@@ -291,7 +291,7 @@ impl Found {
         &self.scan.table
     }
 
-    /// Where the times of activity stand. `None` if the table has no start.
+    /// The columns with the times of activity. `None` if the table has no start.
     pub fn times(&self) -> Option<Times<'_>> {
         let column = |at: usize| self.scan.columns.get(at).and_then(Option::as_deref);
         let activity = self.activity.as_ref();
@@ -381,6 +381,7 @@ pub fn earliest<'t>(
         let Some(times) = found.times() else {
             continue;
         };
+        // Also where only some rows count: it recovers a damaged table.
         let (mut first, damage) = source.earliest(found.table(), times.start, times.end)?;
         all_damage.extend(damage);
         if times.only.is_some() {

@@ -345,7 +345,7 @@ INSERT INTO DIAGNOSTIC_EVENT VALUES (100, 2, 'No CUDA events collected.', 100663
 
 #[test]
 fn messages_that_differ_only_by_a_number_are_one_warning() {
-    // Processes 5, 6 and 7 ran; all three were asked about NVTX, one twice.
+    // Processes 5, 6 and 7 ran; there is a message about NVTX for each.
     let calls = [6_i64, 7].map(|pid| {
         let thread = (pid << 24) | pid;
         format!("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (120, 150, 0, {thread}, 7, 1, 0);")
@@ -365,12 +365,12 @@ fn messages_that_differ_only_by_a_number_are_one_warning() {
     ))
     .import()
     .unwrap();
-    let said = run.notes.warnings.iter();
-    let said: Vec<&String> = said
+    let warnings = run.notes.warnings.iter();
+    let warnings: Vec<&String> = warnings
         .filter(|text| text.starts_with("the profiler said"))
         .collect();
     assert_eq!(
-        said,
+        warnings,
         [
             "the profiler said: process 5: No NVTX events collected. (3 messages that differ at most by numbers)",
             "the profiler said: process 6: Buffer 1 of 20 was lost.",

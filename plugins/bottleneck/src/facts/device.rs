@@ -86,7 +86,7 @@ impl Wait {
     }
 }
 
-/// What a device is, as far as the run says it.
+/// Name and compute capability of a device, as recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Model {
     pub name: Option<String>,

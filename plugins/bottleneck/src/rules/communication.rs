@@ -2,9 +2,9 @@
 //!
 //! Evidence: kernels that a category rule calls `communication`, without the time in which any other work of the device
 //! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
-//! late ranks. Severity by that share, critical only where the gain is high; by the gain where collectives tell which rank is
-//! late, since it is known then what ranks wait for. With the only device that communicates in the run, the finding says that it may
-//! be waiting as well. Gain: no more than the computing beside which nothing is communicated
+//! late ranks. Severity by that share, critical only where the gain is high; by the gain where collectives show which rank is
+//! late, since it is known then what ranks wait for. If only one device of the run communicates, the finding says that some of it may
+//! be waiting. Gain: no more than the computing beside which nothing is communicated
 //! could hide, than the path has of communication, and than the run would save without any communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending,

@@ -106,8 +106,8 @@ impl Draft {
         verdicts.findings.push(self.finish(severity, None));
     }
 
-    /// Adds a finding about device work that was recorded without its launches and dependencies: nothing tells what
-    /// would start earlier.
+    /// Adds a finding about device work that was recorded without its launches and dependencies, so what would start
+    /// earlier is not known.
     pub fn unpredicted(
         mut self,
         facts: &Facts,

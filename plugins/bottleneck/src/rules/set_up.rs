@@ -163,7 +163,11 @@ impl Rule for SetUp {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        tear_down::judge(facts, options, verdicts);
+        let torn_down = tear_down::judge(facts, options, verdicts);
+        let torn_down_ns = |name: &str| {
+            let mut rows = torn_down.iter();
+            rows.find(|row| row.0 == name).map_or(0, |row| row.1)
+        };
         let own_ns = |name: &str| -> i64 {
             let rows = facts
                 .path
@@ -183,7 +187,7 @@ impl Rule for SetUp {
                 Some(Call::MayWait) => not_waiting_ns(facts, name),
                 _ => own_ns(name),
             };
-            let ns = once_ns.min(own_ns.saturating_sub(tear_down::of_name_ns(facts, name)));
+            let ns = once_ns.min(own_ns.saturating_sub(torn_down_ns(name)));
             if once_ns.saturating_mul(2) >= *all_ns
                 && facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)

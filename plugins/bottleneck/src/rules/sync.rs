@@ -6,7 +6,7 @@
 //! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
 //!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that time, of the rank
 //!   that has most of it.
-//! - `sync_wait` on the critical path, of waits that the program or its calls told (not of those that only a scheduler did), without the time in which devices work meanwhile (not on collectives, which wait themselves). As
+//! - `sync_wait` on the critical path, of waits that the program or its calls recorded (not of those known only from context switches), without the time in which devices work meanwhile (not on collectives, which wait themselves). As
 //!   Only recorded waits count, and none for a device after the last launch: the results are needed. As
 //!   far as its waits are joins with their tasks on record, it is the time of the join itself: until the tasks begin, and after the last
 //!   has ended. As far as they are others, nothing recorded explains it. Gain: what the path would be shorter by without.
@@ -178,12 +178,12 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.share(all_ns) < options.general.least_share {
         return;
     }
-    // That a thread did not run, as a scheduler tells, is no verdict: a clock, a person or a disk may have ended it.
-    let is_told = |wait: &&Wait| !wait.is_runnable && !wait.is_off_cpu;
-    let told = facts.device.waits.iter().filter(is_told);
-    let told: IntervalSet<i64> = told.map(|wait| (wait.start_ns, wait.end_ns)).collect();
+    // A context switch alone does not show what the thread waited for: a clock, a person or a disk.
+    let is_recorded = |wait: &&Wait| !wait.is_runnable && !wait.is_off_cpu;
+    let recorded = facts.device.waits.iter().filter(is_recorded);
+    let recorded: IntervalSet<i64> = recorded.map(|wait| (wait.start_ns, wait.end_ns)).collect();
     let is_any_off_cpu = facts.device.waits.iter().any(|wait| wait.is_off_cpu);
-    if is_any_off_cpu && facts.share(told.total_ns()) < options.general.least_share {
+    if is_any_off_cpu && facts.share(recorded.total_ns()) < options.general.least_share {
         verdicts.not_measurable(
             CLASS,
             "waits",
@@ -213,8 +213,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let last_ns = last.total_ns() - last.within_ns(stop.0, stop.1);
     let mut wait_ns = all_ns.saturating_sub(for_device_ns).saturating_sub(last_ns);
     // The path also waits where no wait is recorded, which is inferred from the order of rows.
-    let recorded = told.difference(&works).difference(&last);
-    wait_ns = wait_ns.min(recorded.total_ns()).max(0);
+    let removable = recorded.difference(&works).difference(&last);
+    wait_ns = wait_ns.min(removable.total_ns()).max(0);
     // Of a device that was not recorded nothing is known, what would be saved either.
     if let Some(calls) = DeviceCalls::without_work(facts, options) {
         wait_ns = wait_ns.saturating_sub(calls.wait_ns);

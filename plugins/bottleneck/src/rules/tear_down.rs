@@ -37,14 +37,12 @@ fn times(facts: &Facts) -> IntervalSet<i64> {
         .collect()
 }
 
-/// Time of `name` on the path that is tear-down.
-pub fn of_name_ns(facts: &Facts, name: &str) -> i64 {
-    let is_named = |other: &str| other == name && gives_back(name);
-    let names = facts.path.names_within(&times(facts), is_named);
-    names.first().map_or(0, |row| row.1)
-}
-
-pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+/// Reports the tear-down, and returns its calls with their times on the path, longest first.
+pub fn judge<'f>(
+    facts: &'f Facts,
+    options: &Options,
+    verdicts: &mut Verdicts,
+) -> Vec<(&'f str, i64)> {
     let times = times(facts);
     let names = facts.path.names_within(&times, gives_back);
     let all_ns = names.iter().map(|row| row.1).saturating_sum();
@@ -53,7 +51,7 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .first()
         .filter(|_| share >= options.set_up.first_call_share)
     else {
-        return;
+        return names;
     };
     let calls: Vec<&str> = names.iter().map(|row| row.0).collect();
     let condition = facts.name_groups.condition_of_any(&calls);
@@ -89,4 +87,5 @@ pub fn judge(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         (all_ns.min(facts.most_ns(&Without::Host)), Without::Unbounded),
         verdicts,
     );
+    names
 }

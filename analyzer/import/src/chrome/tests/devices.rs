@@ -784,7 +784,7 @@ fn ranks_that_a_tool_merged_may_be_labelled_by_the_names_of_processes() {
         ]
     };
     let events = [rank(0, 0), rank(1, 100)].concat();
-    // The names stand before the events, or behind them.
+    // The names come before the events, or after them.
     for events in [
         [&names("RANK 1")[..], &events].concat(),
         [&events[..], &names("RANK 1")].concat(),
@@ -991,7 +991,7 @@ fn a_device_that_is_not_described_is_like_the_others_if_these_are_alike() {
     let name = value(&run, "name");
     assert_eq!(name.as_deref(), Some("AMD Instinct MI300X"));
     assert_eq!(value(&run, "numSms").as_deref(), Some("304"));
-    assert!(run.warns("does not describe device 6, which is taken to be like the 2"));
+    assert!(run.warns("does not describe device 6: assumed to be like the 2 that it describes"));
     // Others differ, or the device is described itself.
     let run = of(r#"{"id": 1, "name": "AMD Instinct MI210", "numSms": 104}"#);
     assert_eq!(value(&run, "name"), None);

@@ -498,8 +498,8 @@ fn requests_that_are_open_at_once_are_no_parts_of_each_other() {
             "resnet50 60000 30000 - bound",
         ]
     );
-    let said = "asynchronous intervals and nothing else: resnet50 3 (0.030 ms on average, 0.050 ms at most), decode 1";
-    assert!(run.warns(said), "{:?}", run.notes.warnings);
+    let warning = "asynchronous intervals and nothing else: resnet50 3 (0.030 ms on average, 0.050 ms at most), decode 1";
+    assert!(run.warns(warning), "{:?}", run.notes.warnings);
     // Beside other work they are as ever.
     let work =
         r#"{"cat": "cpu_op", "name": "mm", "ph": "X", "ts": 5, "dur": 1, "pid": 0, "tid": 1}"#;
