@@ -139,18 +139,20 @@ fn devices_that_wait_for_slow_loading_need_several_loaders() {
 /// Ten calls of 20 ms, the first of `first_us`: it starts the processes that load.
 #[test]
 fn the_first_call_that_starts_a_loader_is_no_loading() {
-    let found = |first_us: i64| {
+    let found_beside = |first_us: i64, fifth_us: i64| {
         let rows: Vec<_> = (0..10)
             .map(|n| match n {
                 0 => ("load batch", 0, 0, first_us),
+                5 => ("load batch", 0, 750_000, fifth_us),
                 n => ("load batch", 0, 500_000 + n * 50_000, 20_000),
             })
             .collect();
-        let on_path = [("load batch", first_us + 9 * 20_000)];
+        let on_path = [("load batch", first_us + 8 * 20_000 + fifth_us)];
         let output = loads_beside(1_000_000, &rows, &on_path, (0, Vec::new()));
         let considered = texts(&output, "bottlenecks", "considered")[0].clone();
         (gains(&output)[0], considered)
     };
+    let found = |first_us| found_beside(first_us, 20_000);
     let (gain, considered) = found(300_000);
     assert_eq!(gain, Some(180_000 * US));
     assert!(
@@ -162,5 +164,8 @@ fn the_first_call_that_starts_a_loader_is_no_loading() {
     // Not so long that it must be something else.
     let (gain, considered) = found(150_000);
     assert_eq!(gain, Some(330_000 * US));
+    assert!(!considered.contains("starts the loader"), "{considered}");
+    // Another call takes as long.
+    let (_, considered) = found_beside(220_000, 220_000);
     assert!(!considered.contains("starts the loader"), "{considered}");
 }

@@ -582,7 +582,7 @@ fn an_idle_gap_that_set_up_fills_is_part_of_its_finding() {
 /// A kernel until 1 ms, a copy of its result until 5 ms, and what the program gives back behind it.
 #[test]
 fn what_is_freed_after_the_last_work_is_tear_down() {
-    let with = |name: &'static str, last_us: i64| {
+    let in_part = |name: &'static str, last_us: i64, part: Option<TableBuilder>| {
         let first = Work {
             called_us: Some(0),
             ..Work::at("step", 10, 1_000)
@@ -597,17 +597,19 @@ fn what_is_freed_after_the_last_work_is_tear_down() {
             ("work", Some(name), "thread 0", 0, 5_000, 4_000),
             ("work", Some("close"), "thread 0", 0, 9_000, 1_000),
         ]);
-        let inputs = vec![
+        let mut inputs = vec![
             facts(10_000),
             kernels(&[first, last]),
             path(&[("work", 10_000)]),
             rows,
         ];
+        inputs.extend(part);
         let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
         let codes = texts(&output, "bottlenecks", "code");
         let at = codes.iter().position(|code| code == "tear_down")?;
         Some(texts(&output, "bottlenecks", "sentence")[at].clone())
     };
+    let with = |name, last_us| in_part(name, last_us, None);
     assert_eq!(
         with("cuModuleUnload", 4_900).as_deref(),
         Some(
@@ -615,6 +617,11 @@ fn what_is_freed_after_the_last_work_is_tear_down() {
              leaving that to the end of the process saves up to 4.00 ms (40 %)"
         )
     );
+    // A part of a run has work after it.
+    let part = Table::build("report_window")
+        .i64("from_ns", [0])
+        .i64("until_ns", [9_500 * US]);
+    assert_eq!(in_part("cuModuleUnload", 4_900, Some(part)), None);
     // What the program writes is no tear-down, and what is freed between work is none either.
     for (name, last_us) in [("write", 4_900), ("free", 4_900), ("cudaFree", 9_500)] {
         assert_eq!(with(name, last_us), None, "{name} {last_us}");
