@@ -7,7 +7,9 @@ use trueno_analysis::lanes::{Class, LaneKind};
 use trueno_plugin::{Batch, Input, Result, Run};
 
 use crate::events::{Event, Events, begin, end};
-use crate::inputs::{EDGES, KERNEL_LAUNCHES, TASKS, TRANSFER_LAUNCHES};
+use crate::inputs::{
+    EDGE_KINDS, EDGES, KERNEL_LAUNCHES, KINDS_OF_BRICKS, NAMES_OF_CALLS, TASKS, TRANSFER_LAUNCHES,
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
@@ -87,6 +89,20 @@ pub struct Edges {
     /// Rows of `edges` that order nothing, counted by kind: an end is not a row with events, `joins` or `wakes`
     /// does not lead to a wait, or the kind is unknown.
     pub unused: BTreeMap<String, u64>,
+}
+
+/// Whether the run may have edges, told without reading its rows: it has some, or tasks, or calls.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn may_be_any(run: &mut Run) -> Result<bool> {
+    let mut has = |input: Input, is_cause: fn(&str) -> bool| -> Result<bool> {
+        let table = run.table(input.name())?;
+        Ok(!table.is_missing() && table.text("text")?.iter().flatten().any(is_cause))
+    };
+    Ok(has(EDGE_KINDS, |_| true)?
+        || has(KINDS_OF_BRICKS, |kind| kind == "task")?
+        || has(NAMES_OF_CALLS, |_| true)?)
 }
 
 /// Reads all edges.

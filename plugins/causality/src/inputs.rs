@@ -25,6 +25,23 @@ pub const TRANSFER_LAUNCHES: Input = Input::sql(
      WHERE t.device IS NOT NULL",
 )
 .optional();
+/// Kinds of edges, of bricks, and names of calls: without edges, tasks and calls no event of a lane is ordered with
+/// those of another.
+pub const EDGE_KINDS: Input = Input::sql(
+    "edge_kinds",
+    "SELECT DISTINCT kind_id AS id, kind AS text FROM edges",
+)
+.optional();
+pub const KINDS_OF_BRICKS: Input = Input::sql(
+    "kinds_of_bricks",
+    "SELECT DISTINCT kind_id AS id, kind AS text FROM bricks",
+)
+.optional();
+pub const NAMES_OF_CALLS: Input = Input::sql(
+    "names_of_calls",
+    "SELECT DISTINCT name_id AS id, name AS text FROM calls",
+)
+.optional();
 pub const PROCESSES: Input = Input::sql(
     "processes",
     "SELECT thread, process FROM threads WHERE process IS NOT NULL",
@@ -33,8 +50,11 @@ pub const PROCESSES: Input = Input::sql(
 /// Ranks of the job; the input is absent if the run has none.
 pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks").optional();
 
-const OWN: [Input; 6] = [
+const OWN: [Input; 9] = [
     EDGES,
+    EDGE_KINDS,
+    KINDS_OF_BRICKS,
+    NAMES_OF_CALLS,
     TASKS,
     KERNEL_LAUNCHES,
     TRANSFER_LAUNCHES,

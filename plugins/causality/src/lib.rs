@@ -53,12 +53,19 @@ impl Plugin for Causality {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
+        // Lanes that nothing ties together have an order of their own only, which their times tell as well.
+        if !options.events && !edges::may_be_any(run)? {
+            return Ok(());
+        }
         let lanes = events::load(run)?;
         let events = Events::new(&lanes)?;
         if events.rows() == 0 {
             return Ok(());
         }
         let edges = edges::read(run, &events)?;
+        if !options.events && edges.used.is_empty() {
+            return Ok(());
+        }
         run.check_cancelled()?;
         let graph = EventGraph::new(&events, &edges.used);
         let clocks = Clocks::new(&graph);
@@ -70,7 +77,6 @@ impl Plugin for Causality {
         if !contradictions.by_lanes.is_empty() {
             run.emit(tables::contradictions_by_lanes(&events, &contradictions))?;
         }
-        // Lanes that nothing ties together have an order of their own only, which their times tell as well.
         let tells =
             groups.groups > 0 || !contradictions.all.is_empty() || !clocks.circles.is_empty();
         if tells || options.events {

@@ -40,6 +40,12 @@ impl Fixture {
                 .u64("from_id", edges.clone().map(|edge| edge.0))
                 .u64("to_id", edges.clone().map(|edge| edge.1))
                 .text("kind", edges.map(|edge| edge.2)),
+            texts("edge_kinds", self.edges.iter().map(|edge| edge.2)),
+            texts(
+                "kinds_of_bricks",
+                self.run.bricks.iter().map(|row| row.kind),
+            ),
+            texts("names_of_calls", self.run.calls.iter().map(|row| row.name)),
             pairs("tasks", &self.tasks),
             pairs("kernel_launches", &self.launches),
             pairs("transfer_launches", &[]),
@@ -57,6 +63,10 @@ impl Fixture {
         }
         inputs
     }
+}
+
+fn texts(name: &str, texts: impl Iterator<Item = &'static str>) -> TableBuilder {
+    Table::build(name).text("text", texts)
 }
 
 pub fn brick(id: u64, name: &'static str, thread: i64, start_ns: i64, end_ns: i64) -> Row {

@@ -261,9 +261,20 @@ fn a_page_has_no_row_for_each_row_and_nothing_of_lanes_apart() {
         ..Fixture::default()
     };
     assert_eq!(names(&apart), [""; 0]);
+    let all = ["totals", "edges", "lanes", "contradictions"];
+    let mut a_task = apart.clone();
+    a_task.run.bricks[1].kind = "task";
+    assert_eq!(names(&a_task), [""; 0], "no row is its parent");
+    a_task.tasks.push((1, 2));
+    assert_eq!(names(&a_task), all);
+    let mut a_launch = apart.clone();
+    a_launch.run.calls.push(brick(3, "launch", 0, 2, 3));
+    let mut kernel = row(4, "kernel", 4, 5);
+    (kernel.device, kernel.stream) = (Some(0), Some(7));
+    a_launch.run.kernels.push(kernel);
+    assert_eq!(names(&a_launch), [""; 0], "no correlation ties them");
+    a_launch.launches.push((3, 4));
+    assert_eq!(names(&a_launch), all);
     apart.edges.push((1, 2, "depends_on"));
-    assert_eq!(
-        names(&apart),
-        ["totals", "edges", "lanes", "contradictions"]
-    );
+    assert_eq!(names(&apart), all);
 }
