@@ -6,6 +6,7 @@ use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
 use trueno_analysis::interner::Texts;
 use trueno_analysis::window::Window;
+use trueno_operator_model::Models;
 use trueno_plugin::{Result, Run};
 
 use crate::inputs::Side;
@@ -43,6 +44,8 @@ pub struct Recorded {
 
 #[derive(Debug, Default)]
 pub struct Calls {
+    /// False where nothing is reported of the run, whatever its rows are.
+    pub are_read: bool,
     pub rows: Vec<Call>,
     pub places: IdIndex<u32>,
     pub names: Texts,
@@ -60,16 +63,18 @@ pub enum WithoutSignatures {
 }
 
 impl Calls {
-    /// Reads the inputs. Without signatures only those and the names, unless `without` says otherwise.
+    /// Reads the inputs. Without signatures only those and the names, unless `without` says otherwise; also without
+    /// operators of PyTorch and of `models`, since nothing is reported of such a run.
     ///
     /// # Errors
-    /// An input lacks a column or has it in another type.
-    pub fn load(
+    /// The models cannot be made, or an input lacks a column or has it in another type.
+    pub fn load<'m>(
         run: &mut Run,
         side: Side,
         ranks: Ranks,
         window: Option<Window>,
         without: WithoutSignatures,
+        models: impl FnOnce() -> Result<&'m Models>,
     ) -> Result<Self> {
         let mut out = Self::default();
         let numbers = out.read_signatures(run, side, ranks)?;
@@ -81,6 +86,13 @@ impl Calls {
         if numbers.is_empty() && !is_wanted {
             return Ok(out);
         }
+        if without == WithoutSignatures::Nothing && side == Side::Run && !out.is_pytorch() {
+            let models = models()?;
+            if !out.names.all().iter().any(|name| models.has_rule(name)) {
+                return Ok(out);
+            }
+        }
+        out.are_read = true;
         out.read_rows(run, side, ranks, &numbers, &names, window)?;
         Ok(out)
     }

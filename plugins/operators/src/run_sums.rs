@@ -1,5 +1,6 @@
 //! Sums of a run by operator and signature, to which those of other ranks can be added.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use trueno_analysis::window::Window;
@@ -13,7 +14,7 @@ use crate::groups::{self, Shape, Sums};
 use crate::inputs::Side;
 use crate::operations::Operations;
 use crate::ranks::Ranks;
-use crate::work::{Work, Works};
+use crate::work::{self, Work, Works};
 
 /// An operator with its signature, comparable between ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,23 +74,36 @@ impl RunSums {
         options: &Options,
     ) -> Result<Self> {
         let ranks = Ranks::read(run, side)?;
-        let calls = Calls::load(run, side, ranks, window, without)?;
+        let made = OnceCell::new();
+        let models = || match made.get() {
+            Some(models) => Ok(models),
+            None => {
+                let models = work::models(&options.rules)?;
+                Ok(made.get_or_init(|| models))
+            }
+        };
+        let calls = Calls::load(run, side, ranks, window, without, models)?;
         let mut facts = Facts {
             has_signatures: !calls.signatures.is_empty(),
             is_pytorch: calls.is_pytorch(),
             ..Facts::default()
         };
         let first_rank = calls.signature_ranks.iter().copied().min().unwrap_or(0);
-        if !facts.has_signatures && calls.rows.is_empty() {
+        if !calls.are_read || !facts.has_signatures && calls.rows.is_empty() {
             return Ok(Self {
                 facts,
+                first_rank,
                 ..Self::default()
             });
         }
         run.check_cancelled()?;
         let operations = Operations::load(run, side, ranks, &calls, window)?;
         run.check_cancelled()?;
-        let works = Works::new(&calls, &operations, &options.rules)?;
+        let works = if facts.has_signatures {
+            Works::new(&calls, &operations, models()?)
+        } else {
+            Works::default()
+        };
         let is_modelled = |place: u32| {
             let call = &calls.rows[place as usize];
             call.signature != NONE && works.of((call.name, call.signature)).is_ok()

@@ -36,32 +36,32 @@ impl Work {
     }
 }
 
+/// The standard models, preceded by the `rules` of a user as TOML.
+///
+/// # Errors
+/// The rules are wrong.
+pub fn models(rules: &str) -> Result<Models> {
+    if rules.is_empty() {
+        return Ok(Models::standard());
+    }
+    Models::with_rules(rules, "operators.rules")
+        .map_err(|error| Error::bad_option(error.to_string()))
+}
+
+#[derive(Default)]
 pub struct Works {
     of_shapes: FastMap<Shape, std::result::Result<Work, String>>,
 }
 
 impl Works {
-    /// Models each shape once. `rules` are a user's, as TOML. Kernel names provide the element types of tensor
-    /// lists.
-    ///
-    /// # Errors
-    /// The rules are wrong.
-    pub fn new(calls: &Calls, operations: &Operations, rules: &str) -> Result<Self> {
+    /// Models each shape once. Kernel names provide the element types of tensor lists.
+    pub fn new(calls: &Calls, operations: &Operations, models: &Models) -> Self {
         let mut of_shapes = FastMap::default();
-        if calls.signatures.is_empty() {
-            return Ok(Self { of_shapes });
-        }
-        let models = if rules.is_empty() {
-            Models::standard()
-        } else {
-            Models::with_rules(rules, "operators.rules")
-                .map_err(|error| Error::bad_option(error.to_string()))?
-        };
         let list_types = list_element_types(calls, operations);
         let results = ResultDims::new(calls);
         for shape in calls.rows.iter().filter_map(groups::shape) {
             let list_type = || list_types.get(&shape).copied().flatten();
-            let work = || work(&models, calls, shape, list_type(), &results);
+            let work = || work(models, calls, shape, list_type(), &results);
             of_shapes.entry(shape).or_insert_with(work);
         }
         for shape in shapes_in_tf32(calls, operations) {
@@ -69,7 +69,7 @@ impl Works {
                 work.round_to_tf32();
             }
         }
-        Ok(Self { of_shapes })
+        Self { of_shapes }
     }
 
     pub fn is_any_known(&self) -> bool {

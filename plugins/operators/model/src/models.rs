@@ -141,6 +141,11 @@ impl Models {
         Self { rules, exact, wild }
     }
 
+    /// Whether a rule names the operator. It may still not fit a call's operands.
+    pub fn has_rule(&self, operator: &str) -> bool {
+        self.candidates(operator).next().is_some()
+    }
+
     /// The work of a call.
     ///
     /// # Errors
@@ -167,10 +172,11 @@ impl Models {
                 }
             }
         }
-        let has_rules = self.candidates(&signature.name).next().is_some();
         Err(not_modelled(match unfit {
             Some(reason) => reason,
-            None if has_rules => "no rule of this operator takes such operands".to_owned(),
+            None if self.has_rule(&signature.name) => {
+                "no rule of this operator takes such operands".to_owned()
+            }
             None => "no rule names this operator".to_owned(),
         }))
     }
