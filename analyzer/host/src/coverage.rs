@@ -80,6 +80,8 @@ fn add_rows(database: &Database, running: &mut Running) -> Result<(), QueryError
                     .filter_map(|(start, dur)| Some((*start?, *dur?))),
             );
         }
+        // Most kernels and calls lie in the bricks, which come first.
+        running.union.seal();
     }
     Ok(())
 }
