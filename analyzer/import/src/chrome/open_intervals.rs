@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::category::Class;
 
+/// Bounds the search for a name in a file that opens without end.
+const MAX_SEARCHED: usize = 1_000;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub start_ns: i64,
@@ -26,14 +29,25 @@ impl OpenIntervals {
         self.open += 1;
     }
 
+    /// Ends the innermost interval.
     pub fn end(&mut self, key: u64) -> Option<Open> {
+        self.end_named(key, None)
+    }
+
+    /// Ends the innermost interval of this name, or the innermost of all if none has it.
+    pub fn end_named(&mut self, key: u64, name: Option<u32>) -> Option<Open> {
         let stack = self.stacks.get_mut(&key)?;
-        let open = stack.pop();
+        let inner = stack.len().saturating_sub(MAX_SEARCHED);
+        let named = stack[inner..]
+            .iter()
+            .rposition(|open| Some(open.name) == name);
+        let named = named.map(|at| inner + at);
+        let open = stack.remove(named.or(stack.len().checked_sub(1))?);
         if stack.is_empty() {
             self.stacks.remove(&key);
         }
-        self.open -= u64::from(open.is_some());
-        open
+        self.open -= 1;
+        Some(open)
     }
 
     pub fn open(&self) -> u64 {

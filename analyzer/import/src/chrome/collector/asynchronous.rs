@@ -84,17 +84,17 @@ impl Collector<'_> {
             key.extend_from_slice(text);
         }
         let key = xxh3_64(&key);
+        // Of requests numbered by their names, the category says what they are.
+        let is_number = event.name == event.id && event.name.iter().all(u8::is_ascii_digit);
+        let name = match (is_number, event.category.as_slice()) {
+            (false, _) | (true, b"") => event.name.as_slice(),
+            (true, category) => category,
+        };
+        let name = self.name(name);
         if matches!(event.phase, b'b' | b'S') {
             let thread = [b"async ", event.category.as_slice()].concat();
             let lane = self.lanes.number(&event.process, &thread);
             self.lanes.name_thread(&event.process, &thread, &thread);
-            // Of requests numbered by their names, the category says what they are.
-            let is_number = event.name == event.id && event.name.iter().all(u8::is_ascii_digit);
-            let name = match (is_number, event.category.as_slice()) {
-                (false, _) | (true, b"") => event.name.as_slice(),
-                (true, category) => category,
-            };
-            let name = self.name(name);
             self.asynchronous.begin(
                 key,
                 Open {
@@ -107,7 +107,8 @@ impl Collector<'_> {
             );
             return Ok(());
         }
-        let Some(open) = self.asynchronous.end(key) else {
+        // Those of one id nest, or each end states which it is.
+        let Some(open) = self.asynchronous.end_named(key, Some(name)) else {
             self.notes.leave_out("asynchronous end without its begin");
             return Ok(());
         };

@@ -471,6 +471,28 @@ fn an_arrow_may_begin_where_its_slice_ends_and_makes_no_run_longer() {
 }
 
 #[test]
+fn asynchronous_intervals_of_one_id_end_by_name_or_the_innermost_first() {
+    let lengths = |ends: [&str; 2]| {
+        let point = |phase: &str, name: &str, ts: u32| {
+            format!(
+                r#"{{"cat": "x", "name": "{name}", "id": "1", "ph": "{phase}", "ts": {ts}, "pid": 0}}"#
+            )
+        };
+        let events = [
+            point("b", "a", 0),
+            point("b", "b", 2),
+            point("e", ends[0], 5),
+            point("e", ends[1], 9),
+        ];
+        let run = import(format!("[{}]", events.join(","))).unwrap();
+        run.rows("bricks", "name start_ns dur_ns")
+    };
+    assert_eq!(lengths(["a", "b"]), ["a 0 5000", "b 2000 7000"]);
+    assert_eq!(lengths(["b", "a"]), ["a 0 9000", "b 2000 3000"]);
+    assert_eq!(lengths(["", ""]), ["a 0 9000", "b 2000 3000"]);
+}
+
+#[test]
 fn requests_that_are_open_at_once_are_no_parts_of_each_other() {
     let point = |phase: &str, id: u32, name: &str, ts: u32| {
         format!(
