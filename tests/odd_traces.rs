@@ -279,3 +279,20 @@ fn a_trace_whose_times_are_all_out_of_range_is_refused_with_the_reason() {
             .stdout_has("left out 1 record");
     }
 }
+
+#[test]
+fn a_trace_of_asynchronous_intervals_says_that_they_only_bound_their_work() {
+    let dir = Dir::new();
+    let point = |phase: &str, name: &str, ts: u32| json!({"ph": phase, "cat": "x", "id": 1, "name": name, "pid": 1, "ts": ts});
+    let points = [
+        point("b", "a", 0),
+        point("b", "b", 2),
+        point("e", "a", 5),
+        point("e", "b", 9),
+    ];
+    fs::write(dir.join("open.json"), json!(points).to_string()).unwrap();
+    dir.command(&["report", "open.json"])
+        .exits(3)
+        .stdout_starts("2 intervals only bound the work in them; the work itself was not recorded")
+        .stderr_has("a 1 (0.005 ms on average, 0.005 ms at most), b 1 (0.007 ms on average, 0.007 ms at most)");
+}

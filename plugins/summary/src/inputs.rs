@@ -126,7 +126,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 43] {
         ),
         may(
             "open_intervals",
-            "SELECT bound_calls FROM category.by_category WHERE bound_calls > 0",
+            "SELECT bound_calls FROM category.by_brick WHERE bound_calls > 0",
         ),
         may(
             "coverage",
