@@ -84,6 +84,17 @@ const WAITS_IN: [(&str, &[&str]); 5] = [
     ("result", &["_base.py", "Future"]),
 ];
 
+/// Calls that wait for descriptors or until a time, and not for a thread.
+const POLLS: [&str; 7] = [
+    "epoll_pwait",
+    "epoll_wait",
+    "nanosleep",
+    "poll",
+    "ppoll",
+    "pselect",
+    "select",
+];
+
 /// Names that wait only as system calls.
 const WAITING_CALLS: [&str; 2] = ["pselect", "select"];
 
@@ -118,6 +129,11 @@ pub fn names_a_wait(text: &str, is_call: bool) -> bool {
             .any(|(of, places)| *of == name && in_place(places))
         || is_negotiation(text)
         || RUNTIMES.iter().any(|part| text.contains(part))
+}
+
+/// True of the name of a call of the system that waits for descriptors or until a time.
+pub fn names_a_poll(call: &str) -> bool {
+    POLLS.contains(&call)
 }
 
 /// The function's own name, after the file of a Python frame or the module or type before a dot.

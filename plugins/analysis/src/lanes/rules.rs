@@ -67,6 +67,7 @@ impl Rules {
     pub fn work_category(&self, class: Class, name: u32, around: u32, texts: &mut Texts) -> u32 {
         match class {
             Class::Wait => WAITING,
+            Class::Call if names_a_wait(texts.text(name), true) => WAITING,
             // What a tile goes by is its level.
             Class::Tile => around,
             _ if was_recorded(around) => around,

@@ -154,3 +154,26 @@ fn the_start_of_a_profiler_and_what_lies_within_are_the_profiler_s() {
         ]
     );
 }
+
+#[test]
+fn calls_that_only_wait_are_waiting_whatever_is_around_them() {
+    let fixture = RunFixture {
+        wall_ns: Some(100),
+        bricks: vec![interval(1, "brick", "load", 0, 60).category("mine")],
+        calls: vec![
+            interval(2, "", "poll", 0, 20),
+            interval(3, "", "read", 20, 40),
+            interval(4, "", "pthread_cond_wait", 60, 90),
+        ],
+        ..RunFixture::default()
+    };
+    assert_eq!(
+        by_brick(&fixture),
+        [
+            "load | mine | 1",
+            "poll | waiting | 1",
+            "pthread_cond_wait | waiting | 1",
+            "read | mine | 1",
+        ]
+    );
+}

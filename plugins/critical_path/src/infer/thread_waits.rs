@@ -16,9 +16,10 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::hash::FastMap;
-use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_analysis::hash::{FastMap, FastSet};
+use trueno_analysis::lanes::{Class, Lane, LaneKind, Lanes, Span};
 use trueno_analysis::vendors::is_communication;
+use trueno_analysis::waits::names_a_poll;
 use trueno_plugin::rank::of_key;
 
 use crate::infer::host_waits::HostWait;
@@ -80,7 +81,10 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
         if others.is_empty() {
             continue;
         }
-        let stretches = stretches(run, &run.lanes[own.lane as usize], min_ns);
+        let of_own = &run.lanes[own.lane as usize];
+        let polls = polls(run, of_own);
+        let mut stretches = stretches(run, of_own, min_ns);
+        stretches.retain(|stretch| stretch.is_gap || !polls.contains(&stretch.row));
         let others: Vec<Other<'_>> = others
             .into_iter()
             .map(|other| Other {
@@ -138,6 +142,17 @@ fn may_share_work(streams: &Streams, lane: u32, other: u32) -> bool {
         .iter()
         .any(|s| s.launchers.contains(&lane) && s.launchers.contains(&other));
     on_one || !of(lane) || !of(other)
+}
+
+/// Ids of the calls of a lane that wait for descriptors or until a time. No thread begins others by such a call.
+fn polls(run: &Lanes, lane: &Lane) -> FastSet<u64> {
+    let labels = run.labels.all().iter();
+    let is_poll: Vec<bool> = labels
+        .map(|label| label.class == Class::Call && names_a_poll(run.texts.text(label.name)))
+        .collect();
+    let spans = lane.spans.iter();
+    let polls = spans.filter(|span| is_poll[span.label as usize]);
+    polls.map(|span| span.id).collect()
 }
 
 fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {

@@ -421,3 +421,40 @@ fn launches_into_a_full_queue_wait_for_the_device() {
         assert_eq!(is_inferred, depth == 128);
     }
 }
+
+/// ```text
+/// main    ├ create ┤ ├ ioctl ┤├ ioctl ┤ … ├ ioctl ┤ ├ launch ┤
+/// helper             ├──────────── poll ─────────────┤├ read ┤
+/// ```
+#[test]
+fn a_thread_that_polls_waits_for_no_thread_and_begins_nothing() {
+    let call = |id, name, from_us, to_us| row(id, "", name, from_us, to_us);
+    let helper = |poll: &'static str| Linked {
+        fixture: RunFixture {
+            wall_ns: Some(us(1_000)),
+            bricks: vec![row(9, "brick", "start", 0, 50)],
+            calls: vec![
+                call(1, "pthread_create", 50, 100),
+                call(2, "ioctl", 110, 400),
+                call(3, "ioctl", 400, 700),
+                call(4, "ioctl", 700, 795),
+                call(5, "write", 800, 1_000),
+                call(6, "read", 95, 100).thread(1),
+                call(7, poll, 100, 797).thread(1),
+                call(8, "read", 798, 799).thread(1),
+            ],
+            ..RunFixture::default()
+        },
+        ..Linked::default()
+    };
+    let lanes = |linked: &Linked| {
+        trueno_analysis::testing::lines(linked.analyse().table("path"), &["lane"])
+    };
+    assert!(lanes(&helper("poll")).iter().all(|lane| lane == "thread 0"));
+    // A join is for a thread.
+    let joins = path_with_rules(&helper("pthread_join").analyse());
+    assert!(
+        joins.iter().any(|piece| piece.contains("threads")),
+        "{joins:?}"
+    );
+}
