@@ -324,6 +324,36 @@ fn runs_that_take_the_same_time_have_no_part_that_explains_it() {
 }
 
 #[test]
+fn runs_of_memory_alone_are_compared_by_its_peak() {
+    let dir = Dir::new();
+    let trace = |file: &str, before: i64| {
+        let mut total = before;
+        let events = [1_000_000, 500_000, -500_000, -1_000_000]
+            .into_iter()
+            .zip(1..);
+        let events = events.map(|(bytes, ts)| {
+            total += bytes;
+            let address = if bytes % 1_000_000 == 0 { 4_096 } else { 8_192 };
+            serde_json::json!({
+                "ph": "i", "s": "t", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": 10 * ts,
+                "args": {
+                    "Device Type": 1, "Device Id": 0, "Addr": address, "Bytes": bytes, "Total Allocated": total,
+                    "Total Reserved": 20_000_000
+                }
+            })
+        });
+        let events: Vec<Value> = events.collect();
+        let text = serde_json::json!({"schemaVersion": 1, "traceEvents": events}).to_string();
+        std::fs::write(dir.join(file), text).unwrap();
+        file.to_owned()
+    };
+    let (base, run) = (trace("a.json", 8_000_000), trace("b.json", 2_000_000));
+    compare(&dir, &[&base, &run, "-q"]).exits(3).stdout_starts(
+        "memory peak on gpu0 9.50 MB → 3.50 MB, -63.2 %; only memory was recorded, no work",
+    );
+}
+
+#[test]
 fn fail_on_and_the_threshold_decide_the_exit_code() {
     let dir = Dir::new();
     let base = bricks(&dir, "a.run", 60, 100_000, "host");

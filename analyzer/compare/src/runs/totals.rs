@@ -17,6 +17,8 @@ use trueno_statistics::{
 pub enum Total {
     Wall,
     Path(String),
+    /// Most bytes in use by the allocator's own total, which includes those from before the recording.
+    AllocatorPeak(String),
     MemoryPeak(String),
     MemoryKept(String),
     Allocations(String),
@@ -38,7 +40,10 @@ impl Total {
     fn unit(&self) -> Unit {
         match self {
             Total::Wall | Total::Path(_) | Total::TransferTime(_) => Unit::Time,
-            Total::MemoryPeak(_) | Total::MemoryKept(_) | Total::TransferBytes(_) => Unit::Bytes,
+            Total::AllocatorPeak(_)
+            | Total::MemoryPeak(_)
+            | Total::MemoryKept(_)
+            | Total::TransferBytes(_) => Unit::Bytes,
             Total::Allocations(_) | Total::Transfers(_) => Unit::Count,
             Total::Aggregate(_, unit) => match unit.as_str() {
                 "ns" => Unit::Time,
@@ -52,6 +57,7 @@ impl Total {
         match self {
             Total::Wall => "wall".to_owned(),
             Total::Path(kind) => format!("critical path, {kind}"),
+            Total::AllocatorPeak(place) => format!("memory peak by the allocator's total, {place}"),
             Total::MemoryPeak(place) => format!("memory peak of recorded allocations, {place}"),
             Total::MemoryKept(place) => format!("memory kept, {place}"),
             Total::Allocations(place) => format!("allocations, {place}"),
@@ -116,6 +122,7 @@ pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f
         totals.insert(Total::MemoryKept(place.clone()), memory.kept_bytes as f64);
         totals.insert(Total::Allocations(place), memory.rows as f64);
     }
+    allocator_peaks(database, &mut totals)?;
     let sql = "SELECT CAST(direction AS VARCHAR) AS direction, COUNT(*) AS n, SUM(bytes) AS bytes, \
                SUM(CASE WHEN timing <> 'bound' THEN dur_ns ELSE NULL END) AS ns FROM transfers GROUP BY direction";
     let frame = collect(database, sql)?;
@@ -133,6 +140,27 @@ pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f
     }
     aggregates(database, &mut totals)?;
     Ok(totals)
+}
+
+/// Adds the largest readings of the counters `gpu<number> allocated`.
+fn allocator_peaks(
+    database: &Database,
+    totals: &mut BTreeMap<Total, f64>,
+) -> Result<(), QueryError> {
+    let sql = "SELECT CAST(name AS VARCHAR) AS name, MAX(value) AS value FROM counters \
+               WHERE name LIKE 'gpu% allocated' GROUP BY name";
+    let frame = collect(database, sql)?;
+    let rows = Rows::new(&frame);
+    let (name, value) = (rows.text("name")?, rows.f64("value")?);
+    for row in 0..frame.height() {
+        let place = name
+            .get(row)
+            .and_then(|name| name.strip_suffix(" allocated"));
+        if let Some((place, bytes)) = place.zip(value.get(row)) {
+            totals.insert(Total::AllocatorPeak(place.to_owned()), bytes);
+        }
+    }
+    Ok(())
 }
 
 /// Adds the aggregates of imported reports and of `bridge::record`: counters with such names, read once.

@@ -57,6 +57,10 @@ pub fn headline(comparison: &Comparison) -> String {
         parts.extend(steps.or_else(|| wall.map(|(_, base, run)| beside("wall", base, run))));
         return parts.join("; ");
     }
+    if let Some(memory) = memory_alone(comparison) {
+        parts.push(memory);
+        return parts.join("; ");
+    }
     let steps = steps(comparison);
     let is_of_steps = steps.is_some();
     parts.extend(steps);
@@ -78,6 +82,40 @@ pub fn headline(comparison: &Comparison) -> String {
     parts.extend(part.or_else(|| largest(comparison.functions.as_ref()?)));
     parts.extend(names(comparison));
     parts.join("; ")
+}
+
+/// The largest peak of memory, if neither side recorded any work.
+fn memory_alone(comparison: &Comparison) -> Option<String> {
+    if !comparison.names.is_empty() || !comparison.counts.is_empty() {
+        return None;
+    }
+    let both = |row: &TotalRow| Some((row.base?, row.run?));
+    let largest = |is_peak: fn(&Total) -> Option<&str>| {
+        let rows = comparison.totals.iter();
+        let peaks = rows.filter_map(|row| Some((is_peak(&row.total)?, both(row)?)));
+        peaks.max_by(|a, b| a.1.0.max(a.1.1).total_cmp(&b.1.0.max(b.1.1)))
+    };
+    let by_allocator = largest(|total| match total {
+        Total::AllocatorPeak(place) => Some(place),
+        _ => None,
+    });
+    let (place, (base, run)) = by_allocator.or_else(|| {
+        largest(|total| match total {
+            Total::MemoryPeak(place) => Some(place),
+            _ => None,
+        })
+    })?;
+    let bytes = |value: f64| units::scaled(value, "B");
+    let by = if base > 0.0 {
+        format!(", {}", change(run / base))
+    } else {
+        String::new()
+    };
+    Some(format!(
+        "memory peak on {place} {} → {}{by}; only memory was recorded, no work",
+        bytes(base),
+        bytes(run)
+    ))
 }
 
 fn times(base: f64, run: f64) -> String {
