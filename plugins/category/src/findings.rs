@@ -28,7 +28,7 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
         let title = format!("{} of the host's busy time has no category", percent(part));
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
-                .suggestion("give the bricks known names or a category in the program, or add a rule for their names (report --categories)")
+                .suggestion("add a rule for their names (report --categories), or record a category with them")
                 .evidence(
                     "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks \
                      WHERE category IS NULL AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' \

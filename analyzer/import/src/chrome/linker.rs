@@ -172,7 +172,7 @@ pub(super) fn link(
     if linker.unlinked > 0 {
         let count = linker.unlinked;
         linker.collector.notes.warn(format!(
-            "{count} kernels, transfers and waits have no call with their correlation in the file, and no operator that certainly launched them: they have no thread and no brick"
+            "{count} kernels, copies and waits: no row of the file launched them, so their thread and operator are not known"
         ));
     }
     if linker.ambiguous > 0 {

@@ -96,7 +96,7 @@ impl Linker<'_, '_> {
         }
         if found > 0 {
             self.collector.notes.warn(format!(
-                "{found} kernels and transfers have no call with their correlation in the file: their thread and brick are those of the operator with their External id (edges of kind spawns)"
+                "{found} kernels and copies have no launching call in the file: the operator with their External id stands for it"
             ));
         }
         Ok(())

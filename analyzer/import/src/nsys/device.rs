@@ -239,7 +239,7 @@ impl Device {
         context.reach(interval.start_ns, interval.dur_ns);
         let Some(launch) = place.launch else {
             context.notes.warn(
-                "some work of the device has no launch in the file: it is kept, without thread and brick",
+                "some work of the device has no launch in the file: it is kept, without a thread or a range",
             );
             return Ok(());
         };
