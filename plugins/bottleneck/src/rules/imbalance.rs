@@ -4,6 +4,8 @@
 //! streams of a device, and devices of a process, that run the same kernels; devices of ranks. Kernels that run at the same time on one of them count once. *Imbalance* = (longest − mean) / longest over
 //! all groups, at least `imbalance`. Gain: Σ (longest − mean): the same work, spread evenly; of groups whose longest members work at
 //! the same time only one counts, such that the sum is the largest: no path goes through two of them. Of ranks the one with the most.
+//! Streams save no more than the time for which they were seen to run side by side: their sum less the time in which any of
+//! them ran. A device that runs its streams one after the other is as long busy with an even split.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -196,6 +198,22 @@ fn of_one_work<'f>(
     sums
 }
 
+/// Time with kernels of the streams `sums` of a device, summed over streams, less the time in which any of them ran.
+fn side_by_side_ns(facts: &Facts, device: i64, sums: &BTreeMap<i64, i64>) -> i64 {
+    let work = facts.device.of(Some(device));
+    let of_streams = work.filter(|work| {
+        let stream = work.stream.filter(|_| work.is_kernel());
+        stream.is_some_and(|stream| sums.contains_key(&stream))
+            && !sync::is_collective(facts.device.name(work))
+    });
+    let mut any = IntervalSetBuilder::default();
+    for work in of_streams {
+        any.add(work.start_ns, work.end_ns);
+    }
+    let all_ns = sums.values().copied().saturating_sum();
+    all_ns.saturating_sub(any.finish().total_ns()).max(0)
+}
+
 fn kernels(facts: &Facts, longest_ns: i64) -> Evidence {
     let work = facts.device.work.iter().filter(|work| work.is_kernel());
     Evidence::new(work.count() as u64, longest_ns)
@@ -235,6 +253,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             );
             continue;
         }
+        let side_by_side_ns = side_by_side_ns(facts, device, &sums);
         Draft {
             class: CLASS,
             code: "streams",
@@ -246,10 +265,13 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             fix: "an even split".into(),
             evidence: format!("SELECT stream, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} GROUP BY stream ORDER BY dur_ns DESC"),
             assumption: "the same kernels spread evenly over the same streams, and the device runs them concurrently".into(),
-            considered: "streams with other kernels (copies, collectives) are not counted".into(),
+            considered: format!(
+                "the streams ran side by side for {}, and no more than that is promised; streams with other kernels (copies, collectives) are not counted",
+                time(side_by_side_ns)
+            ),
             suggestion: "assign work to streams by its size, or to a free stream".into(),
         }
-        .with_gain(facts, options, kernels(facts, longest), (longest.saturating_sub(mean), Without::Names(names_of(facts, |work| {
+        .with_gain(facts, options, kernels(facts, longest), (longest.saturating_sub(mean).min(side_by_side_ns), Without::Names(names_of(facts, |work| {
             work.device == Some(device) && work.stream == Some(who)
         }))), verdicts);
     }

@@ -44,3 +44,32 @@ fn a_device_that_works_longer_than_the_others_is_uneven() {
     let at = codes.iter().position(|code| code == "devices");
     assert_eq!(gains(&output)[at.expect("it is found")], Some(400 * US));
 }
+
+/// Ten rounds of 100 µs on stream 1, then 20 µs on stream 2 that begin `after_us` into the round.
+fn streams(after_us: i64) -> Output {
+    let step = |stream: i64, start_us: i64, dur_us: i64| Work {
+        stream: Some(stream),
+        ..Work::at("step", start_us, dur_us)
+    };
+    let rows: Vec<Work> = (0..10)
+        .flat_map(|n| [step(1, n * 150, 100), step(2, n * 150 + after_us, 20)])
+        .collect();
+    run::<Bottleneck>([facts(1_500), kernels(&rows)], "{}").expect("it ends well")
+}
+
+fn gain_of_streams(output: &Output) -> Option<i64> {
+    let codes = texts(output, "bottlenecks", "code");
+    let at = codes.iter().position(|code| code == "streams")?;
+    gains(output)[at]
+}
+
+#[test]
+fn streams_that_run_one_after_the_other_gain_nothing_from_an_even_split() {
+    assert_eq!(gain_of_streams(&streams(100)), None);
+}
+
+#[test]
+fn an_even_split_of_streams_gains_no_more_than_they_ran_side_by_side() {
+    assert_eq!(gain_of_streams(&streams(90)), Some(100 * US));
+    assert_eq!(gain_of_streams(&streams(0)), Some(200 * US));
+}

@@ -5,11 +5,11 @@ use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Kernels of alternately 10 and 40 µs on two streams.
+/// Kernels of 10 and 40 µs that start together on two streams: streams that ran one after the other would gain nothing.
 fn uneven(stream: impl Fn(usize) -> Option<i64>) -> Vec<Work> {
     let row = |n: usize| Work {
         stream: stream(n % 2),
-        ..Work::at("step", n as i64 * 50, [10, 40][n % 2])
+        ..Work::at("step", n as i64 / 2 * 100, [10, 40][n % 2])
     };
     (0..40).map(row).collect()
 }
