@@ -85,6 +85,8 @@ pub struct Facts {
     pub steps: Option<Steps>,
     /// Findings of `bottleneck`, largest gain first.
     pub bottlenecks: Vec<Bottleneck>,
+    /// All findings of `bottleneck` with a gain, also those that another finding explains.
+    pub with_gain: Vec<Bottleneck>,
     /// False if `bottleneck` did not run. Then nothing says what bounds the run.
     pub is_judged: bool,
     /// Share of the critical path in which nothing was recorded.
@@ -363,6 +365,11 @@ impl Facts {
                 Vec::new()
             } else {
                 bottlenecks(&judged)?
+            },
+            with_gain: if has_unclear_devices {
+                Vec::new()
+            } else {
+                bottlenecks(&run.table("all_bottlenecks")?)?
             },
             has_no_path,
             path_gap: path_kinds

@@ -51,7 +51,7 @@ pub enum Kind {
 }
 
 impl Gain {
-    /// The larger of what a finding of `bottleneck` saves and what a name saves at its roof. If there is
+    /// The larger of what a finding of `bottleneck` saves, be it explained by another or not, and what a name saves at its roof. If there is
     /// neither, or what they save is small beside it, half the time of the kernel, operator or brick that saves most.
     /// For a re-timed job, halving a
     /// name on one rank is not considered: it says nothing about the job.
@@ -63,12 +63,16 @@ impl Gain {
             return Self::NotKnown("launches were serialised, or kernels have no times");
         }
         let is_gap = facts.path_gap.is_some_and(|gap| gap >= MAX_GAP);
-        let top = facts.bottlenecks.iter();
-        let top = top.filter_map(|top| {
-            let (ns, _) = top.gain?;
-            let (_, fix) = top.sentence.rsplit_once("; ")?;
+        // The finding that leads a group may gain nothing, or less than one that it explains.
+        let top = facts.bottlenecks.iter().map(|one| (one, "bottleneck.top"));
+        // In a re-timed job, what explains a rank's findings says what the job gains.
+        let all = facts.with_gain.iter().filter(|_| facts.job.is_none());
+        let all = all.map(|one| (one, "bottleneck.bottlenecks"));
+        let fixes = top.chain(all).filter_map(|(one, source)| {
+            let (ns, _) = one.gain?;
+            let (_, fix) = one.sentence.rsplit_once("; ")?;
             let (fix, _) = fix.split_once(" saves up to")?;
-            Some((ns, fix.to_owned(), "bottleneck.top"))
+            Some((ns, fix.to_owned(), source))
         });
         let mut at_roof = facts.at_roof.iter();
         let at_roof = at_roof.find(|(name, _)| facts.is_enough(name));
@@ -80,7 +84,7 @@ impl Gain {
             let share = facts.gain_share(gain.0);
             share.is_some_and(|share| share >= MIN_SHARE)
         };
-        let found = top.chain(at_roof).filter(is_worth);
+        let found = fixes.chain(at_roof).filter(is_worth);
         // Of equal ones the first.
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
         // Half the time of an operator that holds the profiler's own work saves that, too; kernels hold none.

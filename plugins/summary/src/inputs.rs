@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 43] = all(
+pub const INPUTS: [Input; 44] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 43] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 43] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 44] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 43] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 44] {
     [
         may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
@@ -78,6 +78,12 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 43] {
         may(
             "bottlenecks",
             "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.top WHERE class <> 'out_of_memory' ORDER BY rank",
+        ),
+        // Also those that another finding leads. A part of a finding for one category gains no more than the whole.
+        may(
+            "all_bottlenecks",
+            "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.bottlenecks \
+             WHERE gain_ns IS NOT NULL AND class <> 'out_of_memory' AND code <> 'category_part' ORDER BY rank",
         ),
         may("part", "SELECT name, from_ns, until_ns FROM report_part"),
         may(

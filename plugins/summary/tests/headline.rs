@@ -1150,6 +1150,53 @@ fn a_host_that_prepares_and_launches_is_one_limit() {
 }
 
 #[test]
+fn the_best_fix_may_be_one_that_another_finding_explains() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 6 * MS, 0, 0)]);
+    let top = [
+        (
+            "launch_bound",
+            None,
+            "gpu0 waits for launches 20 %; capture the loop in a graph",
+        ),
+        (
+            "sync_bound",
+            Some(4),
+            "the host waits for 4 %; removing the waits saves up to 4.00 ms (4 %)",
+        ),
+    ];
+    let nested = (
+        "blocking_copies",
+        Some(9),
+        "gpu0 is idle after copies; copying asynchronously saves up to 9.00 ms (9 %)",
+    );
+    let table = |name: &str, rows: &[(&str, Option<i64>, &str)]| {
+        Table::build(name)
+            .text("class", rows.iter().map(|row| row.0))
+            .text("code", rows.iter().map(|row| row.0))
+            .i64("gain_ns", rows.iter().map(|row| row.1.map(|ms| ms * MS)))
+            .f64(
+                "gain_share",
+                rows.iter().map(|row| row.1.map(|ms| ms as f64 / 100.0)),
+            )
+            .text("sentence", rows.iter().map(|row| row.2))
+    };
+    let output = summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        table("bottlenecks", &top),
+        table("all_bottlenecks", &[nested, top[1]]),
+    ]);
+    let text = sentence(&output);
+    assert!(
+        text.ends_with("best fix found: copying asynchronously saves at most 9.00 ms (9 %)"),
+        "{text}"
+    );
+    let source = output.table("headline").text("gain_source").unwrap();
+    assert_eq!(source.get(0), Some("bottleneck.bottlenecks"));
+}
+
+#[test]
 fn an_iteration_in_which_nothing_is_recorded_is_not_work() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, MS, 0, 0)]);
     let path = |iteration: f64| {
