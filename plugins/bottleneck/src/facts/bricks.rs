@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::name_pattern;
+use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors::{self, Call, is_profiler_control};
 use trueno_plugin::{Result, Run, rank};
 
@@ -35,6 +36,20 @@ impl Name {
     }
 }
 
+impl Name {
+    /// Called again, but too rarely to know what is usual.
+    fn is_of_few(&self) -> bool {
+        (2..MIN_CALLS).contains(&self.calls)
+    }
+
+    /// Whether a call took far longer than all others together, of a name with few.
+    fn is_first_of_few(&self, call_ns: i64) -> bool {
+        let others_ns = |all_ns: i64| all_ns.saturating_sub(call_ns).max(0);
+        let is_unlike = |all_ns: i64| others_ns(all_ns).saturating_mul(UNLIKE) <= call_ns;
+        self.is_of_few() && self.inclusive_ns.is_some_and(is_unlike)
+    }
+}
+
 /// Calls of one name that declare the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
@@ -58,8 +73,27 @@ pub struct Load {
     pub thread: Option<i64>,
 }
 
+/// The first call of a name of a device's API.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstOfApi {
+    pub name: String,
+    pub times: (i64, i64),
+    /// Mean of the later calls of the name; `None`: there are none.
+    pub later_ns: Option<i64>,
+}
+
+impl FirstOfApi {
+    pub fn dur_ns(&self) -> i64 {
+        self.times.1.saturating_sub(self.times.0)
+    }
+}
+
 /// With fewer calls of a name, it is not known that the first one is unlike the others.
 const MIN_CALLS: u64 = 5;
+/// A first round that sets something up does so in at least this many names.
+const MIN_NAMES: usize = 3;
+/// It takes at least this many times as long as all later rounds.
+const UNLIKE_ROUND: i64 = 50;
 /// A first call that sets something up takes at least this many times as long as the usual one.
 const UNLIKE: i64 = 10;
 
@@ -91,12 +125,17 @@ pub struct Bricks {
     pub categories: BTreeMap<String, String>,
     /// Names of the host whose first call took most of the time of all of them: name and time of that call.
     pub first_calls: Vec<(String, i64)>,
+    /// The same of names with too few calls to know what is usual, where the first calls of all such names took nearly all of
+    /// their time: a first round that is unlike the few later ones.
+    pub first_round: Vec<(String, i64)>,
     /// When the first call began that processes make once, as they begin to use a device.
     pub device_started_ns: Option<i64>,
     /// Calls of a device's API whose first one took most of the time of all of them, and far longer than the others.
     pub unlike_calls: BTreeSet<String>,
     /// First starts and stops of a profiler, with all that is within them.
     pub profiler: IntervalSet<i64>,
+    /// First calls of a device's API by name, in the order in which they began.
+    pub first_of_api: Vec<FirstOfApi>,
     /// API calls: name, count, total time, longest call.
     pub calls: Vec<(String, u64, i64, i64)>,
     /// When the first call began that launches something on a device.
@@ -212,10 +251,20 @@ impl Bricks {
         for (name, (from_ns, until_ns)) in firsts {
             let (count, all_ns, _) = calls[name];
             let first_ns = until_ns.saturating_sub(from_ns);
-            if vendors::call(name).is_some() && is_first_unlike(count, all_ns, first_ns) {
+            if vendors::call(name).is_none() {
+                continue;
+            }
+            if is_first_unlike(count, all_ns, first_ns) {
                 out.unlike_calls.insert(name.to_owned());
             }
+            let later = i64::try_from(count.saturating_sub(1)).unwrap_or(i64::MAX);
+            out.first_of_api.push(FirstOfApi {
+                name: name.to_owned(),
+                times: (from_ns, until_ns),
+                later_ns: all_ns.saturating_sub(first_ns).max(0).checked_div(later),
+            });
         }
+        out.first_of_api.sort_by_key(|first| first.times);
         let calls = calls.into_iter();
         let calls =
             calls.map(|(name, (calls, dur, longest))| (name.to_owned(), calls, dur, longest));
@@ -239,9 +288,14 @@ impl Bricks {
 
     fn first_calls(&mut self, run: &mut Run, window: &Window, groups: &NameGroups) -> Result<()> {
         // Most runs have none, and then their rows are not read.
+        // Operators of a framework have one name for work of any size, and a part of a run need not begin with the first.
+        let is_of_kinds = matches!(window.producer, Producer::PyTorch | Producer::Timeline);
+        let has_rounds = !window.is_part && !is_of_kinds;
         let is_any = |name: &Name| {
-            name.max_ns
-                .is_some_and(|max_ns| name.is_unlike_others(max_ns))
+            let is_unlike = |max_ns| {
+                name.is_unlike_others(max_ns) || (has_rounds && name.is_first_of_few(max_ns))
+            };
+            name.max_ns.is_some_and(is_unlike)
         };
         let has_profiler = self.categories.keys().any(|name| is_profiler_control(name));
         if !has_profiler && !self.names.iter().any(is_any) {
@@ -261,6 +315,8 @@ impl Bricks {
                 .or_insert((start_ns, end_ns));
             *first = (first.0.min(start_ns), first.1.min(end_ns));
         }
+        // Of the names with few calls: all first ones, and all others.
+        let (mut firsts_ns, mut others_ns) = (0_i64, 0_i64);
         for (name, (start_ns, end_ns)) in first_ns {
             // Of calls side by side another one may have ended first, which makes this less than the call took.
             let dur_ns = end_ns.saturating_sub(start_ns);
@@ -277,6 +333,18 @@ impl Bricks {
             {
                 self.first_calls.push((name.to_owned(), dur_ns));
             }
+            let few = self.host(name).filter(|of| has_rounds && of.is_of_few());
+            if let Some(all_ns) = few.and_then(|of| of.inclusive_ns) {
+                firsts_ns = firsts_ns.saturating_add(dur_ns);
+                others_ns = others_ns.saturating_add(all_ns.saturating_sub(dur_ns).max(0));
+                if few.is_some_and(|of| of.is_first_of_few(dur_ns)) {
+                    self.first_round.push((name.to_owned(), dur_ns));
+                }
+            }
+        }
+        if self.first_round.len() < MIN_NAMES || others_ns.saturating_mul(UNLIKE_ROUND) > firsts_ns
+        {
+            self.first_round.clear();
         }
         self.profiler = profiler.finish();
         Ok(())
@@ -401,6 +469,25 @@ impl Bricks {
         self.rank_busy_ns = of_ranks
             .map(|(rank, times)| (rank, times.finish().total_ns()))
             .collect();
+    }
+
+    /// The call in which the process began to use a device: of its calls of a device's API before `until_ns`, the first that
+    /// took `least_ns`, if that is far longer than what is usual: later calls of its name, or without any, calls of other names.
+    pub fn starting_call(&self, least_ns: i64, until_ns: i64) -> Option<&FirstOfApi> {
+        let mut firsts = self.first_of_api.iter();
+        let first = firsts.find(|first| first.dur_ns() >= least_ns.max(1))?;
+        let others = self.first_of_api.iter();
+        let others = others.filter(|other| other.name != first.name);
+        let mut usual: Vec<i64> = others
+            .map(|other| other.later_ns.unwrap_or(other.dur_ns()))
+            .collect();
+        usual.sort_unstable();
+        // With few calls it is not known what is usual.
+        let is_known = usual.len() as u64 >= MIN_CALLS;
+        let of_others = usual.get(usual.len() / 2).filter(|_| is_known).copied();
+        let usual_ns = first.later_ns.or(of_others)?;
+        let is_unlike = first.dur_ns() >= usual_ns.max(1).saturating_mul(UNLIKE);
+        (is_unlike && first.times.1 <= until_ns).then_some(first)
     }
 
     pub fn is_before_steps(&self, name: &str) -> bool {

@@ -15,7 +15,7 @@ mod steps;
 mod tasks;
 mod window;
 
-pub use bricks::{Bricks, Load, Name, Size, count};
+pub use bricks::{Bricks, FirstOfApi, Load, Name, Size, count};
 pub use captures::Captures;
 pub use checksums::Tensor;
 pub use device::{Device, Model, Wait, Work, condition, name_of};
@@ -138,6 +138,13 @@ impl Facts {
         let mut work = self.device.work.iter();
         let is_launched = work.any(|work| work.launch.is_some());
         has_host || self.has_edges || is_launched || self.device.work.is_empty()
+    }
+
+    /// Whether anything says what follows what on several lanes: recorded dependencies, or launches. Otherwise re-timing
+    /// leaves work where it is that waited for work on another lane, and a small gain says nothing.
+    pub fn has_order_between_lanes(&self) -> bool {
+        let mut work = self.device.work.iter();
+        self.has_edges || work.any(|work| work.launch.is_some())
     }
 
     /// Category of device work: that of the brick in which it was launched, else its own.

@@ -1,12 +1,17 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
 //! Evidence is the longest of three times, at least `set_up_share` of the window; the gain is that time. Below that, the one-time calls
-//! that are certain, if they are at least `first_call_share`: calls and rows that load or compile code, first calls that are unlike all
-//! others of their name, and first copies that took far longer than copying does ([`SlowStart`](crate::facts::SlowStart)).
+//! that are certain, if they are at least `first_call_share`: calls and rows that load or compile code or a model (ONNX Runtime), first calls that are unlike all
+//! others of their name, first copies that took far longer than copying does ([`SlowStart`](crate::facts::SlowStart)), and the call
+//! in which the process began to use a device: the first of its API that takes 2 % of the window, before any device work, and ten times
+//! as long as later calls of its name or, without any, as the median of other names. In PyTorch's and JAX's traces, and of a call that may
+//! wait for a device, only if the start of the device is recorded (`cuModuleGetLoadingMode`): else it may wait for earlier work.
 //!
 //! - **One-time calls**: names of API calls that load code, or whose longest call has most of their time; names of the
 //!   host that were over before the first iteration began; names of the host whose first call of at least five has most
-//!   of their time and took ten times as long as the median one. Each takes at least 2 % of the window and lies on the
+//!   of their time and took ten times as long as the median one; first calls of a first round, at least three names whose first of two
+//!   to four calls took ten times as long as the others together, where the first calls of all such names took 50 times as long as the
+//!   others (inferred; not of operators, which have one name for work of any size). Each takes at least 2 % of the window and lies on the
 //!   critical path. Waits, copies and the profiler's own work do not count. A call that waits for devices if it must, such as
 //!   `cudaFree`, counts as far as there was nothing to wait for.
 //! - **Work before the device**: work of the host on the path before the first work of a device is launched, or begins
@@ -24,6 +29,7 @@ use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors::{self, Call};
 use trueno_plugin::counted;
 
@@ -68,6 +74,9 @@ const CODE_ROWS: [&str; 4] = [
     "lazyfunctionloading",
 ];
 
+/// Rows in which ONNX Runtime loads a model and prepares it.
+const SESSION_ROWS: [&str; 2] = ["model_loading_", "session_initialization"];
+
 pub const CLASS: Class = Class::new("set_up", 16);
 
 /// Returns whether code for a device is compiled or loaded in host rows of that name.
@@ -105,9 +114,7 @@ thresholds! {
 /// launched anything, or while no work ran on a device whose work is recorded.
 fn not_waiting_ns(facts: &Facts, name: &str) -> i64 {
     let device = &facts.device;
-    let work = device.work.iter();
-    let launched = work.map(|work| work.launch.map_or(work.start_ns, |launch| launch.0));
-    let launched_ns = launched.chain(facts.bricks.first_launch_ns).min();
+    let launched_ns = first_work_ns(facts);
     let is_recorded = !device.work.is_empty() && device.bound == 0;
     let busy = device.busy(None, |_| true);
     let not_waiting_ns = |piece: &Piece| {
@@ -125,6 +132,29 @@ fn not_waiting_ns(facts: &Facts, name: &str) -> i64 {
         .work_of(name)
         .map(not_waiting_ns)
         .saturating_sum()
+}
+
+/// When the first work of a device was launched, or began.
+fn first_work_ns(facts: &Facts) -> Option<i64> {
+    let work = facts.device.work.iter();
+    let launched = work.map(|work| work.launch.map_or(work.start_ns, |launch| launch.0));
+    launched.chain(facts.bricks.first_launch_ns).min()
+}
+
+/// The name of the call in which the process began to use a device.
+fn starting_call(facts: &Facts) -> Option<&str> {
+    if facts.window.is_part || facts.device.was_in_use {
+        return None;
+    }
+    let least_ns = (MIN_SHARE * facts.window.wall_ns as f64) as i64;
+    let first = facts
+        .bricks
+        .starting_call(least_ns, first_work_ns(facts)?)?;
+    let started_ns = facts.bricks.device_started_ns;
+    let is_start_recorded = started_ns.is_some_and(|ns| ns <= first.times.0);
+    let may_wait = matches!(facts.producer, Producer::PyTorch | Producer::Jax)
+        || vendors::call(&first.name) == Some(Call::MayWait);
+    (is_start_recorded || !may_wait).then_some(first.name.as_str())
 }
 
 /// First copies with what of them is set-up and on the critical path.
@@ -179,6 +209,7 @@ impl Rule for SetUp {
         let is_profiler = |name: &str| facts.category_of(name) == Some("profiler");
         let mut rows: Vec<Once<'_>> = slow_copies(facts).collect();
         rows.retain(|row| facts.share(row.ns) >= MIN_SHARE);
+        let starting_call = starting_call(facts);
         for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
             let lower = name.to_ascii_lowercase();
             let loads = LOADS.iter().any(|part| lower.contains(part));
@@ -197,7 +228,9 @@ impl Rule for SetUp {
                 rows.push(Once {
                     ns,
                     name,
-                    is_certain: loads || facts.bricks.unlike_calls.contains(name),
+                    is_certain: loads
+                        || facts.bricks.unlike_calls.contains(name)
+                        || starting_call == Some(name),
                     copy: None,
                 });
             }
@@ -216,10 +249,17 @@ impl Rule for SetUp {
         let first_calls = first_calls.filter(|row| sets_up(&row.0));
         let first_calls = first_calls.map(|(name, dur_ns)| (name.as_str(), *dur_ns));
         let of_host = facts.bricks.names.iter();
-        let code = of_host.filter(|row| row.lane_kind == "host" && is_code_row(&row.name));
+        let is_session = |name: &str| SESSION_ROWS.iter().any(|row| name.starts_with(row));
+        let code = of_host.filter(|row| {
+            row.lane_kind == "host" && (is_code_row(&row.name) || is_session(&row.name))
+        });
         let code = code.filter_map(|row| Some((row.name.as_str(), row.inclusive_ns?)));
         let certain = code.chain(first_calls).map(|row| (row, true));
-        for ((name, once_ns), is_certain) in certain.chain(of_bricks.map(|row| (row, false))) {
+        let first_round = facts.bricks.first_round.iter();
+        let first_round = first_round.filter(|row| sets_up(&row.0));
+        let first_round = first_round.map(|(name, dur_ns)| (name.as_str(), *dur_ns));
+        let others = of_bricks.chain(first_round).map(|row| (row, false));
+        for ((name, once_ns), is_certain) in certain.chain(others) {
             let ns = once_ns.min(own_ns(name));
             if facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)
@@ -287,6 +327,8 @@ impl Rule for SetUp {
             }
         }
         let single_ns = rows.iter().map(|row| row.ns).saturating_sum();
+        let is_of_first_round = |name: &str| facts.bricks.first_round.iter().any(|of| of.0 == name);
+        let has_first_round = rows.iter().any(|row| is_of_first_round(row.name));
         let kind = if all_ns == captured_ns {
             Kind::Captures
         } else if all_ns == single_ns {
@@ -338,6 +380,7 @@ impl Rule for SetUp {
         place: "host".into(),
         confidence: match kind {
             Kind::OneTimeCalls if is_size_unknown => (Confidence::Medium, "inferred: the bytes of the first copy are not recorded; it took far longer than all others of its direction together".into()),
+            Kind::OneTimeCalls if has_first_round => (Confidence::Medium, "inferred: the first calls of several names took far longer than all later ones, of which there are few; assumes that all of them do the same work".into()),
             Kind::OneTimeCalls => (Confidence::High, "on the critical path, once or before the first iteration".into()),
             Kind::BeforeDevices => (Confidence::Medium, "assumes that all work before that is setup".into()),
             Kind::Captures => (Confidence::High, "the calls that begin and end captures are recorded".into()),

@@ -279,6 +279,76 @@ fn a_first_call_that_is_unlike_all_others_is_set_up() {
     assert!(!is_set_up("aten::cudnn_convolution", 0, 70_000));
 }
 
+/// Two rounds of three operators of which the first takes `first_us` each and the second `later_us`, in 10 ms.
+fn two_rounds(first_us: i64, later_us: i64, source: &'static str) -> Option<(String, String)> {
+    const NAMES: [&str; 3] = [
+        "conv1_kernel_time",
+        "gemm2_kernel_time",
+        "pool3_kernel_time",
+    ];
+    let at = |n: i64| n % 3 * first_us + n / 3 * 9_000 + if n > 2 { (n - 3) * later_us } else { 0 };
+    let facts = Table::build("run")
+        .i64("wall_ns", [10_000 * US])
+        .text("clock_source", [source]);
+    let all = || NAMES.iter().map(|_| (first_us + later_us) * US);
+    let by_brick = Table::build("by_brick")
+        .text("lane_kind", NAMES.map(|_| "host"))
+        .text("kind", NAMES.map(|_| "function"))
+        .text("name", NAMES)
+        .text("category", ["convolution", "GEMM", "pooling"])
+        .u64("calls", NAMES.map(|_| 2_u64))
+        .i64("inclusive_ns", all())
+        .i64("min_ns", NAMES.map(|_| later_us * US))
+        .i64("median_ns", NAMES.map(|_| (first_us + later_us) / 2 * US))
+        .i64("max_ns", NAMES.map(|_| first_us * US));
+    let first_rows = Table::build("first_rows")
+        .text("name", NAMES)
+        .i64("start_ns", (0..3).map(|n| at(n) * US))
+        .i64("end_ns", (0..3).map(|n| (at(n) + first_us) * US));
+    let by_name = Table::build("path_names")
+        .text("name", NAMES)
+        .text("kind", NAMES.map(|_| "work"))
+        .text("category", ["convolution", "GEMM", "pooling"])
+        .i64("dur_ns", all());
+    let inputs = [
+        facts,
+        by_brick,
+        first_rows,
+        path(&[("work", 10_000)]),
+        by_name,
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let at = codes.iter().position(|code| code == "set_up")?;
+    let of = |column: &str| texts(&output, "bottlenecks", column)[at].clone();
+    Some((of("sentence"), of("confidence_why")))
+}
+
+#[test]
+fn a_first_round_that_is_unlike_the_few_later_ones_is_set_up() {
+    let (sentence, why) = two_rounds(2_000, 4, "imported: chrome").expect("it is found");
+    assert!(
+        sentence.starts_with("one-time setup takes 60 % of the wall (conv1_kernel_time 2.00 ms)"),
+        "{sentence}"
+    );
+    assert!(why.starts_with("inferred: "), "{why}");
+    // The second round takes too long, or may be other work of the same operators.
+    assert_eq!(two_rounds(2_000, 400, "imported: chrome"), None);
+    assert_eq!(two_rounds(2_000, 4, "imported: kineto"), None);
+}
+
+#[test]
+fn a_session_of_onnx_runtime_that_begins_is_set_up() {
+    let is_set_up = |name, us| {
+        let output = run::<Bottleneck>(host_row(name, us), "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "code").contains(&"set_up".to_owned())
+    };
+    assert!(is_set_up("session_initialization", 2_000));
+    assert!(is_set_up("model_loading_uri", 2_000));
+    assert!(!is_set_up("session_initialization", 900));
+    assert!(!is_set_up("model_run", 2_000));
+}
+
 /// What a name of the host has of the path, in a run of 10 ms.
 fn host_row(name: &'static str, us: i64) -> Vec<TableBuilder> {
     let by_brick = Table::build("by_brick")
@@ -335,6 +405,67 @@ fn the_first_call_of_an_api_is_set_up_if_it_is_unlike_the_others() {
     assert!(is_set_up("cudaMalloc", 5));
     assert!(!is_set_up("cudaMalloc", 250));
     assert!(!is_set_up("allocate", 5));
+}
+
+/// A process that calls `first` twice, for 2 of 10 ms and for `later_us`, then launches ten kernels from `launched_us` on.
+/// `started`: it asked for the loading mode before.
+fn first_of_process(
+    first: &'static str,
+    later_us: i64,
+    launched_us: i64,
+    started: bool,
+) -> Option<Option<i64>> {
+    let rows = [
+        ("cuModuleGetLoadingMode", 1, 1, 0, 1),
+        (first, 2, 2_000 + later_us, 10, 2_000),
+        ("cudaLaunchKernel", 10, 60, launched_us, 6),
+    ];
+    let rows = &rows[usize::from(!started)..];
+    let calls = Table::build("call_names")
+        .text("name", rows.iter().map(|row| row.0))
+        .u64("calls", rows.iter().map(|row| row.1))
+        .i64("dur_ns", rows.iter().map(|row| row.2 * US))
+        .i64("longest_ns", rows.iter().map(|row| row.4 * US))
+        .i64("first_ns", rows.iter().map(|row| row.3 * US))
+        .i64("first_end_ns", rows.iter().map(|row| (row.3 + row.4) * US));
+    let mut inputs = host_row(first, 2_000 + later_us);
+    inputs.retain(|table| table.name() != "by_brick");
+    inputs.push(calls);
+    inputs.push(pieces(&[
+        ("work", Some(first), "thread 0", 0, 10, 2_000),
+        ("work", Some(first), "thread 0", 0, 2_010, later_us),
+    ]));
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let at = codes.iter().position(|code| code == "set_up");
+    at.map(|at| gains(&output)[at])
+}
+
+/// Contexts are created in the first call that needs one, whatever it is called.
+#[test]
+fn the_call_in_which_a_process_begins_to_use_a_device_is_set_up() {
+    let all = Some(Some(2_000 * US));
+    for first in [
+        "cudaEventCreate",
+        "cudaMalloc",
+        "cudaFree",
+        "hipStreamCreate",
+    ] {
+        assert_eq!(first_of_process(first, 100, 3_000, true), all, "{first}");
+    }
+    assert_eq!(first_of_process("cudaEventCreate", 100, 3_000, false), all);
+    let none = |first, later_us, launched_us, started| {
+        assert_eq!(
+            first_of_process(first, later_us, launched_us, started),
+            None,
+            "{first}"
+        );
+    };
+    // It is as long as the other, or may have waited for work.
+    none("cudaEventCreate", 1_500, 3_000, true);
+    none("cudaEventCreate", 100, 5, true);
+    none("cudaFree", 100, 3_000, false);
+    none("create_rows", 100, 3_000, true);
 }
 
 /// A copy up that takes `first_us` in a call of `call_us`, then others of a megabyte and 30 µs between kernels, in 10 ms.
