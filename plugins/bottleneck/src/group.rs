@@ -1,9 +1,11 @@
 //! Groups of findings that explain one another, and the order of all.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
+use crate::rules::idle_stretch;
 use crate::verdict::{Bottleneck, IN_SET_UP, PART, Verdicts};
-use crate::wording::without_rank;
+use crate::wording::{percent, without_rank};
 
 const SHOWN: usize = 4;
 
@@ -16,7 +18,9 @@ const SHOWN: usize = 4;
 /// - if both are of the same class at related scopes: a brick and what is nested in it, a category and its names, a
 ///   device and a category's part of its finding;
 /// - if one is an idle gap that the one-time calls of the other fill;
-/// - if they are the same finding on several ranks. The leader's sentence lists those ranks.
+/// - if they are the same finding on several ranks. The leader's sentence lists those ranks;
+/// - if they are the same idle time on several devices of a rank, with the same remedy. The leader's sentence says on how many,
+///   and of which shares of the wall.
 pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     let mut findings = std::mem::take(&mut verdicts.findings);
     findings.sort_by(|a, b| key(a).cmp(&key(b)));
@@ -29,9 +33,10 @@ pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
             let group = findings[*leader].group;
             let mut twins = findings[..at]
                 .iter()
-                .filter(|one| one.group == group && is_twin(lead, one));
+                .filter(|one| one.group == group && (is_twin(lead, one) || is_alike(lead, one)));
             related(lead, &findings[at])
                 || is_twin(lead, &findings[at])
+                || is_alike(lead, &findings[at])
                 || twins.any(|twin| related(twin, &findings[at]))
         });
         let group = known.unwrap_or_else(|| {
@@ -42,6 +47,7 @@ pub fn grouped(mut verdicts: Verdicts, ranks: usize) -> Verdicts {
     }
     for leader in leaders {
         name_ranks(&mut findings, leader, ranks);
+        name_devices(&mut findings, leader);
     }
     findings.sort_by_key(|finding| finding.group);
     verdicts.findings = findings;
@@ -91,6 +97,41 @@ fn is_twin(a: &Bottleneck, b: &Bottleneck) -> bool {
         )
     };
     rank(a) != rank(b) && bare(a) == bare(b)
+}
+
+/// Devices of one process that are idle in the same way: the cause is one.
+fn is_alike(a: &Bottleneck, b: &Bottleneck) -> bool {
+    let is_idle = |one: &Bottleneck| one.scope_kind == "device" && one.class == idle_stretch::CLASS;
+    is_idle(a)
+        && is_idle(b)
+        && rank(a) == rank(b)
+        && a.scope != b.scope
+        && (a.code, &a.fix) == (b.code, &b.fix)
+}
+
+/// Adds to the leader's sentence on how many devices the finding was made, with the range of their shares of the wall.
+fn name_devices(findings: &mut [Bottleneck], leader: usize) {
+    let lead = &findings[leader];
+    let of_group = findings.iter().filter(|one| one.group == lead.group);
+    let alike = of_group.filter(|one| is_alike(lead, one));
+    let all: Vec<&Bottleneck> = alike.chain([lead]).collect();
+    let devices: BTreeSet<&str> = all.iter().map(|one| one.scope.as_str()).collect();
+    if devices.len() < 2 {
+        return;
+    }
+    let shares = || all.iter().filter_map(|one| one.time_share);
+    let least = percent(shares().fold(f64::MAX, f64::min));
+    let most = percent(shares().fold(0.0, f64::max));
+    let range = if least == most {
+        least
+    } else {
+        format!("{least} to {most}")
+    };
+    let on = format!("on {} devices ({range} of the wall each)", devices.len());
+    let scope = lead.scope.clone();
+    let one = &mut findings[leader];
+    one.sentence = format!("{on}: {}", one.sentence);
+    one.considered += &format!("; the figures are those of {scope}");
 }
 
 /// Adds to the leader's sentence on which of `ranks` the finding was made.

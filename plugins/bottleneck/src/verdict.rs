@@ -64,6 +64,8 @@ pub struct Bottleneck {
     /// By how much the window would be shorter; `None`: not about time, or not predicted.
     pub gain_ns: Option<i64>,
     pub gain_share: Option<f64>,
+    /// Time of its rows as a share of the window; `None`: it has a gain, or too few rows.
+    pub time_share: Option<f64>,
     pub confidence: (Confidence, String),
     pub sentence: String,
     /// The fix, in the words of the sentence.

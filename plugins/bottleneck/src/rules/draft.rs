@@ -40,6 +40,7 @@ impl Draft {
             severity,
             gain_ns: gain.map(|gain| gain.0),
             gain_share: gain.map(|gain| gain.1),
+            time_share: None,
             confidence: self.confidence,
             sentence,
             evidence: self.evidence,
@@ -103,7 +104,11 @@ impl Draft {
         } else {
             Severity::Low
         };
-        verdicts.findings.push(self.finish(severity, None));
+        let time_share = Some(facts.share(evidence.time_ns));
+        verdicts.findings.push(Bottleneck {
+            time_share,
+            ..self.finish(severity, None)
+        });
     }
 
     /// Adds a finding about device work that was recorded without its launches and dependencies, so what would start

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
+use trueno_analysis::waits::names_a_wait;
 use trueno_plugin::rank::of_place;
 
 use super::Options;
@@ -131,7 +132,31 @@ pub fn times(gaps: &[&Gap]) -> IntervalSet<i64> {
 /// A name must have this share of the gaps to be reported as what the host does in them.
 const NAMED_SHARE: f64 = 0.2;
 
-/// What the host does in gaps of `all_ns` together: names with their shares, most first.
+/// True of what only waits: something else made the device wait.
+fn waits(facts: &Facts, name: &str) -> bool {
+    let category = facts.bricks.categories.get(name);
+    category.is_some_and(|category| category == "waiting") || names_a_wait(name, false)
+}
+
+/// Rows in which the host waits in gaps of `all_ns` together: names with their shares, most first.
+pub fn waits_in_gaps<'f>(
+    facts: &'f Facts,
+    during: &IntervalSet<i64>,
+    all_ns: i64,
+) -> Vec<(&'f str, f64)> {
+    let names = facts.path.names_within(during, |name| waits(facts, name));
+    with_shares(names, all_ns)
+}
+
+fn with_shares(names: Vec<(&str, i64)>, all_ns: i64) -> Vec<(&str, f64)> {
+    let names = names.into_iter();
+    let shares = names.map(|(name, ns)| (name, trueno_analysis::share(ns, all_ns).unwrap_or(0.0)));
+    shares
+        .take_while(|(_, of_gaps)| *of_gaps >= NAMED_SHARE)
+        .collect()
+}
+
+/// What the host does in gaps of `all_ns` together, other than waiting: names with their shares, most first.
 pub fn names_in_gaps<'f>(
     facts: &'f Facts,
     during: &IntervalSet<i64>,
@@ -148,13 +173,12 @@ pub fn names_in_gaps<'f>(
         let mut rows = facts.bricks.names.iter();
         rows.any(|row| row.name == name && row.lane_kind == "host")
     };
-    let is_own =
-        |name: &str| !facts.bricks.is_frame(name) && (!kernels.contains(name) || is_of_host(name));
-    let names = facts.path.names_within(during, is_own).into_iter();
-    let shares = names.map(|(name, ns)| (name, trueno_analysis::share(ns, all_ns).unwrap_or(0.0)));
-    shares
-        .take_while(|(_, of_gaps)| *of_gaps >= NAMED_SHARE)
-        .collect()
+    let is_own = |name: &str| {
+        !facts.bricks.is_frame(name)
+            && (!kernels.contains(name) || is_of_host(name))
+            && !waits(facts, name)
+    };
+    with_shares(facts.path.names_within(during, is_own), all_ns)
 }
 
 pub const SHOWN: usize = 20;

@@ -2,7 +2,7 @@
 //!
 //! Evidence: a gap longer than all shorter ones of its cause together (see [`gaps`](super::gaps)), at least `stretch_share` of the
 //! window. One gap is no pattern, so no rule about patterns counts it, and no gain is promised of it. What the host does in at
-//! least half of it is named. A gap that one-time calls fill is part of their finding, [set-up](super::set_up).
+//! least half of it is named; where it only waits, the wait, for something else made the device wait. A gap that one-time calls fill is part of their finding, [set-up](super::set_up).
 //!
 //! Gaps that are alike, while the host works or after it waited, of which no other rule speaks, as they are fewer than `least_gaps` or the
 //! device does too little to hide the host's work behind: with enough evidence, at least `stretch_share` of the window on the path.
@@ -15,7 +15,9 @@ use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
-use super::gaps::{gaps, gaps_sql, host_path_ns, names_in_gaps, other_causes, times, total_ns};
+use super::gaps::{
+    gaps, gaps_sql, host_path_ns, names_in_gaps, other_causes, times, total_ns, waits_in_gaps,
+};
 use super::serialised::is_serialised;
 use super::{Options, Rule, serial, set_up};
 use crate::class::Class;
@@ -29,6 +31,10 @@ pub const CLASS: Class = Class::new("idle_stretch", 17);
 
 /// From this share of the gap on, the names say what the host does in it.
 const MOST: f64 = 0.5;
+
+/// What to do about gaps in which the host only waits.
+const WHAT_IT_WAITS_FOR: &str = "find out what it waits for";
+const LOOK_BESIDE: &str = "look at what other threads and devices do in the gap: `trueno-analyze report RUN --from START --to END`";
 
 thresholds! {
     pub struct IdleStretch {
@@ -109,9 +115,13 @@ fn alike(facts: &Facts, options: &Options, device: i64, cause: Cause, verdicts: 
     }
     let during = times(&gaps);
     let named = names_in_gaps(facts, &during, ns);
-    let is_named = named.iter().map(|(_, of_gaps)| of_gaps).sum::<f64>() >= MOST;
+    let is_named = is_most(&named);
     let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
-    let (fix, suggestion) = if is_named {
+    let waits = waits_in_gaps(facts, &during, ns);
+    let is_waiting = !is_named && is_most(&waits);
+    let (fix, suggestion) = if is_waiting {
+        (WHAT_IT_WAITS_FOR, LOOK_BESIDE)
+    } else if is_named {
         (
             "do this on the device, or in less time",
             "the device does too little in between to hide this behind: do it on the device, once before the measured part, or on several threads",
@@ -138,11 +148,12 @@ fn alike(facts: &Facts, options: &Options, device: i64, cause: Cause, verdicts: 
             .into(),
         ),
         lead: format!(
-            "{name} has {} idle gaps of {} on average ({} of the wall){}",
+            "{name} has {} idle gaps of {} on average ({} of the wall){}{}",
             count(n),
             time(ns / n as i64),
             percent(share),
-            shares_of(&named, is_named)
+            shares_of(&named, is_named),
+            while_waiting(&waits, is_waiting)
         ),
         fix: fix.into(),
         evidence: gaps_sql(gaps),
@@ -156,6 +167,19 @@ fn alike(facts: &Facts, options: &Options, device: i64, cause: Cause, verdicts: 
     }
     .during(facts, &during)
     .without_gain(facts, Evidence::new(n, ns), severity, verdicts);
+}
+
+/// Whether these names have most of the gaps.
+fn is_most(named: &[(&str, f64)]) -> bool {
+    named.iter().map(|(_, of_gaps)| of_gaps).sum::<f64>() >= MOST
+}
+
+/// For example `, while the host waits (98 % of it in block_until_ready)`.
+fn while_waiting(waits: &[(&str, f64)], is_waiting: bool) -> String {
+    if !is_waiting {
+        return String::new();
+    }
+    format!(", while the host waits{}", shares_of(waits, true))
 }
 
 /// For example ` (76 % of it in aten::addmm)`.
@@ -220,9 +244,10 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     let in_call_ns = next.map_or(0, |next| gap.in_call_ns(next));
     let is_slow_call = in_call_ns.saturating_mul(2) >= gap.dur_ns();
     let named = names_in_gaps(facts, &times(&[gap]), gap.dur_ns());
-    let is_named = named.iter().map(|(_, of_gap)| of_gap).sum::<f64>() >= MOST
-        && !is_slow_call
-        && !is_after_launch(facts, gap);
+    let is_explained = is_slow_call || is_after_launch(facts, gap);
+    let is_named = is_most(&named) && !is_explained;
+    let waits = waits_in_gaps(facts, &times(&[gap]), gap.dur_ns());
+    let is_waiting = is_most(&waits) && !is_named && !is_explained;
     let (when, fix, suggestion) = if is_slow_call {
         (
             "in the one call that launches",
@@ -235,6 +260,8 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
             "the device held launched work for a reason that was not recorded",
             "look for work that is not recorded: launched before the recording, by another process, or held by an event",
         )
+    } else if is_waiting {
+        ("before", WHAT_IT_WAITS_FOR, LOOK_BESIDE)
     } else if is_named {
         (
             "before",
@@ -248,7 +275,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
             "look at that gap: `trueno-analyze report RUN --from START --to END`",
         )
     };
-    let does = shares_of(&named, is_named);
+    let does = shares_of(&named, is_named) + &while_waiting(&waits, is_waiting);
     let share = facts.share(gap.dur_ns());
     let is_set_up = |name: &str| verdicts.set_up_names.iter().any(|one| one == name);
     let in_set_up = facts.path.names_within(&times(&[gap]), is_set_up);

@@ -18,7 +18,7 @@ mod fragments;
 mod fusion;
 mod gaps;
 mod growth;
-mod idle_stretch;
+pub(crate) mod idle_stretch;
 mod imbalance;
 mod late_ranks;
 mod latency;

@@ -58,6 +58,69 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     );
 }
 
+/// Devices that run `gemm` twice, 110 ms and 20 ms less for each further device from the first start to the second, while the host
+/// is in `does` for all of it.
+fn idle_devices(devices: i64, does: &'static str) -> Output {
+    let mut rows: Vec<Work> = (0..devices)
+        .flat_map(|device| {
+            [0, 110_000 - 20_000 * device].map(|start_us| Work {
+                device: Some(device),
+                called_us: Some(start_us - 10),
+                ..Work::at("gemm", start_us, 10_000)
+            })
+        })
+        .collect();
+    rows.sort_by_key(|row| row.start_us);
+    let on_path = pieces(&[
+        ("work", Some("gemm"), "gpu0/stream 7", 0, 0, 10_000),
+        ("work", Some(does), "thread 0", 0, 10_000, 100_000),
+        ("work", Some("gemm"), "gpu0/stream 7", 0, 110_000, 10_000),
+    ]);
+    let inputs = [
+        facts(120_000),
+        kernels(&rows),
+        path(&[("work", 120_000)]),
+        on_path,
+    ];
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+fn sentences_of_top(output: &Output) -> Vec<String> {
+    texts(output, "top", "sentence")
+}
+
+/// What the host waits for made the device wait: to start the wait earlier changes nothing.
+#[test]
+fn a_wait_is_not_to_blame_for_a_gap() {
+    let waits = &sentences_of_top(&idle_devices(1, "api.py:3165 try_to_block"))[0];
+    assert!(
+        waits.ends_with(
+            "before gemm, while the host waits (>99 % of it in api.py:3165 try_to_block); find out what it waits for"
+        ) || waits.ends_with(
+            "before gemm, while the host waits (100 % of it in api.py:3165 try_to_block); find out what it waits for"
+        ),
+        "{waits}"
+    );
+    let works = &sentences_of_top(&idle_devices(1, "prepare"))[0];
+    assert!(works.contains("start this earlier"), "{works}");
+}
+
+#[test]
+fn devices_that_idle_alike_are_one_finding() {
+    let output = idle_devices(3, "prepare");
+    let top = sentences_of_top(&output);
+    assert_eq!(top.len(), 1, "{top:?}");
+    assert!(
+        top[0].starts_with(
+            "on 3 devices (50 % to 83 % of the wall each): gpu0 has one idle gap of 100 ms"
+        ),
+        "{top:?}"
+    );
+    // Each device has its row.
+    let scopes = texts(&output, "bottlenecks", "scope");
+    assert_eq!(scopes, ["gpu0", "gpu1", "gpu2"]);
+}
+
 /// A gap of 100 ms that two calls fill but for 40 ms, or a third.
 #[test]
 fn what_fills_a_long_gap_is_named() {
