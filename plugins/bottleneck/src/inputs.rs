@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 48] = [
+pub const INPUTS: [Input; 49] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -144,6 +144,11 @@ pub const INPUTS: [Input; 48] = [
     may(
         "device_sizes",
         "SELECT device, name, multiprocessors, compute_capability FROM devices",
+    ),
+    // The share of the wall with any row.
+    may(
+        "coverage",
+        "SELECT found FROM sanity.checks WHERE check = 'coverage' AND verdict = 'pass'",
     ),
     // What devices did, and who asked for it.
     may(

@@ -66,6 +66,8 @@ pub struct Facts {
     pub unrecorded_operators: u64,
     /// The run records dependencies between rows.
     has_edges: bool,
+    /// Share of the wall with a row on any lane; `None`: unknown, of a part of the run, or a mean of ranks.
+    covered: Option<f64>,
 }
 
 impl Facts {
@@ -83,6 +85,11 @@ impl Facts {
         let scale = Scale::new(limits, &device);
         let idle = Idle::find(&device, &bricks, &window, &scale);
         let has_edges = !run.table("any_edge")?.is_empty();
+        let coverage = run.table("coverage")?;
+        let coverage = coverage.text("found")?.iter().flatten().next();
+        let is_whole = !window.is_part && window.ranks < 2;
+        let covered = coverage.and_then(|found| found.parse().ok());
+        let covered = covered.filter(|_| is_whole);
         let unrecorded = run.table("unrecorded_devices")?;
         let unrecorded = unrecorded.u64("count")?.iter().flatten();
         Ok(Self {
@@ -104,6 +111,7 @@ impl Facts {
             out_of_memory: run.table("out_of_memory")?,
             unrecorded_operators: unrecorded.fold(0, u64::saturating_add),
             has_edges,
+            covered,
             name_groups,
             window,
             device,
@@ -144,7 +152,17 @@ impl Facts {
     /// leaves work where it is that waited for work on another lane, and a small gain says nothing.
     pub fn has_order_between_lanes(&self) -> bool {
         let mut work = self.device.work.iter();
-        self.has_edges || work.any(|work| work.launch.is_some())
+        let is_host_alone = self.device.work.is_empty() && self.producer != Producer::Timeline;
+        self.has_edges || is_host_alone || work.any(|work| work.launch.is_some())
+    }
+
+    /// Time on the path in gaps without rows on other lanes either, and in gaps beside which other lanes have rows.
+    pub fn gaps_ns(&self) -> (i64, i64) {
+        let gap_ns = self.path.kind_ns("gap");
+        let empty = self.covered.map_or(1.0, |covered| 1.0 - covered);
+        let empty_ns = (empty.max(0.0) * self.window.wall_ns as f64) as i64;
+        let empty_ns = empty_ns.min(gap_ns);
+        (empty_ns, gap_ns - empty_ns)
     }
 
     /// Category of device work: that of the brick in which it was launched, else its own.

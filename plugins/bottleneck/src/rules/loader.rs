@@ -3,7 +3,8 @@
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
 //! `least_share` of the window on the critical path; of names inside one another the outer counts, and of ranks each for itself.
 //! Gain: loading beside the work: the loaders' time on the path. With one loader the run cannot be shorter than its
-//! loading; where devices wait for loading that takes longer than all else, several loaders are assumed. A first call of at least five
+//! loading; where nothing says what follows what on several lanes (TensorFlow's timelines), re-timing does not know what waits for
+//! loading, and no gain is predicted of loading that has `medium_share` of the window; where devices wait for loading that takes longer than all else, several loaders are assumed. A first call of at least five
 //! that took [`START_UP`] times as long as the median of the others, and longer than each of them, starts the loader (its worker
 //! processes): it counts as no loading. It saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
@@ -19,7 +20,7 @@ use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Load, Without};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Verdicts};
+use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{percent, short, time};
 
 pub const CLASS: Class = Class::new("data_load_bound", 6).explaining(&["transfer_bound"]);
@@ -164,7 +165,7 @@ impl Rule for DataLoad {
         let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
             crate::facts::Idle::device_name(span.0)
         });
-        Draft {
+        let draft = Draft {
         class: CLASS,
         code: "data_load_bound",
         scope_kind: "brick",
@@ -200,8 +201,22 @@ impl Rule for DataLoad {
             "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache",
         ),
     }
-    .during(facts, &loading)
-    .with_gain(facts, options, facts.evidence(rows.len() as u64, &loading), (gain_ns, Without::Unbounded), verdicts);
+    .during(facts, &loading);
+        let evidence = facts.evidence(rows.len() as u64, &loading);
+        let is_small = facts.share(gain_ns) < options.general.least_share;
+        let share = facts.share(path_ns);
+        if is_small && !facts.has_order_between_lanes() && share >= options.general.medium_share {
+            let severity = Severity::from_share(share, &options.general);
+            draft.unpredicted(facts, evidence, severity, verdicts);
+            return;
+        }
+        draft.with_gain(
+            facts,
+            options,
+            evidence,
+            (gain_ns, Without::Unbounded),
+            verdicts,
+        );
     }
 }
 

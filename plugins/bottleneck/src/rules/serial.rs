@@ -100,14 +100,30 @@ impl Rule for Serialisation {
         .with_gain(facts, options, facts.evidence(n, &during), (overlappable_ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
         alone(facts, options, verdicts);
-        let gap_ns = facts.path.kind_ns("gap");
-        if facts.share(gap_ns) >= options.set_up.set_up_share {
+        let (empty_ns, beside_ns) = facts.gaps_ns();
+        let is_much = |ns: i64| facts.share(ns) >= options.set_up.set_up_share;
+        let said = |ns: i64| {
+            let share = percent(facts.share(ns));
+            format!("{} of the critical path ({share} of the wall)", time(ns))
+        };
+        if is_much(empty_ns) {
             verdicts.not_measurable(
-            CLASS,
-            "host",
-            format!("what the host did in {} of the critical path ({} of the wall), where nothing was recorded", time(gap_ns), percent(facts.share(gap_ns))),
-            "record bricks around what the host does there, or the waits and what they wait for",
-        );
+                CLASS,
+                "host",
+                format!("what the host did in {}, where nothing was recorded", said(empty_ns)),
+                "record bricks around what the host does there, or the waits and what they wait for",
+            );
+        }
+        if is_much(beside_ns) {
+            verdicts.not_measurable(
+                CLASS,
+                "host",
+                format!(
+                    "what the next work waited for in {}: other lanes have rows there, and which of them it depends on is not recorded",
+                    said(beside_ns)
+                ),
+                "record the calls that launch device work, with their correlation, or dependencies between rows",
+            );
         }
     }
 }

@@ -169,3 +169,56 @@ fn the_first_call_that_starts_a_loader_is_no_loading() {
     let (_, considered) = found_beside(220_000, 220_000);
     assert!(!considered.contains("starts the loader"), "{considered}");
 }
+
+/// Loading for 6 of 10 ms on the path, of which re-timing says that the run would hardly be shorter without, then a kernel.
+fn loads_before_kernel(called_us: Option<i64>) -> Vec<(String, Option<i64>)> {
+    let on_path = Table::build("path_names")
+        .text("name", ["load batch"])
+        .text("kind", ["work"])
+        .text("category", ["data loading"])
+        .i64("dur_ns", [6_000 * US]);
+    let opportunity = Table::build("opportunity")
+        .text("name", ["load batch"])
+        .i64("path_ns", [6_000 * US])
+        .i64("gain_50pct_ns", [30 * US])
+        .i64("gain_100pct_ns", [30 * US]);
+    let names = Table::build("brick_names")
+        .i64("name_id", [0_i64])
+        .text("name", ["load batch"])
+        .text("category", ["data loading"])
+        .text("kind", ["function"])
+        .i64("dur_ns", [6_000 * US])
+        .i64("end_ns", [6_000 * US]);
+    let rows = Table::build("loader_rows")
+        .i64("name_id", [0_i64])
+        .i64("thread", [0_i64])
+        .i64("start_ns", [0_i64])
+        .i64("dur_ns", [6_000 * US]);
+    let kernel = Work {
+        called_us,
+        ..Work::at("step", 7_000, 2_000)
+    };
+    let inputs = [
+        facts(10_000),
+        path(&[("work", 10_000)]),
+        on_path,
+        opportunity,
+        names,
+        rows,
+        kernels(&[kernel]),
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let rows = texts(&output, "bottlenecks", "sentence").into_iter();
+    let rows = codes.into_iter().zip(rows.zip(gains(&output)));
+    rows.filter(|row| row.0 == "data_load_bound")
+        .map(|row| row.1)
+        .collect()
+}
+
+#[test]
+fn loading_that_nothing_is_known_to_wait_for_is_found_without_a_gain() {
+    let without = "the program waits for load batch for 60 % of the wall; no gain can be predicted: dependencies were not recorded";
+    assert_eq!(loads_before_kernel(None), [(without.to_owned(), None)]);
+    assert_eq!(loads_before_kernel(Some(6_900)), []);
+}
