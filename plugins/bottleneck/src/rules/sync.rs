@@ -6,7 +6,9 @@
 //! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
 //!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that time, of the rank
 //!   that has most of it.
-//! - `sync_wait` on the critical path, of waits that the program or its calls recorded (not of those known only from context switches), without the time in which devices work meanwhile (not on collectives, which wait themselves). As
+//! - waits for a device that end before its first recorded work, from `medium_share` of the window on: what they wait for is not in the
+//!   file, unless the process begins to use the device with them. No gain.
+//! - `sync_wait` on the critical path, other than those, of waits that the program or its calls recorded (not of those known only from context switches), without the time in which devices work meanwhile (not on collectives, which wait themselves). As
 //!   Only recorded waits count, and none for a device after the last launch: the results are needed. As
 //!   far as its waits are joins with their tasks on record, it is the time of the join itself: until the tasks begin, and after the last
 //!   has ended. As far as they are others, nothing recorded explains it. Gain: what the path would be shorter by without.
@@ -27,11 +29,14 @@ use super::{Options, Rule, busy_machine, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task, Wait, Without};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Verdicts};
+use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, many, percent, short, time};
 
 /// Waits after which there is nothing to do, or that take longer than the work they wait for.
 pub const CLASS: Class = Class::new("sync_bound", 5).explaining(&["launch_bound", "serialisation"]);
+
+/// Waits for device work that is not in the file.
+const EARLIER_WORK: &str = "earlier_work";
 
 thresholds! {
     pub struct SyncBound {
@@ -48,6 +53,7 @@ impl Rule for SyncBound {
             after_waits(facts, options, device, verdicts);
         }
         joins(facts, options, verdicts);
+        earlier_work(facts, options, verdicts);
         unexplained(facts, options, verdicts);
     }
 }
@@ -211,9 +217,14 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let for_device_ns = waits.common_ns(&works);
     let last = last_waits(facts).difference(&works);
     let last_ns = last.total_ns() - last.within_ns(stop.0, stop.1);
-    let mut wait_ns = all_ns.saturating_sub(for_device_ns).saturating_sub(last_ns);
+    let first = first_waits(facts).difference(&works).difference(&last);
+    let explained_ns = last_ns.saturating_add(first.total_ns());
+    let mut wait_ns = all_ns
+        .saturating_sub(for_device_ns)
+        .saturating_sub(explained_ns);
     // The path also waits where no wait is recorded, which is inferred from the order of rows.
     let removable = recorded.difference(&works).difference(&last);
+    let removable = removable.difference(&first);
     wait_ns = wait_ns.min(removable.total_ns()).max(0);
     // Of a device that was not recorded nothing is known, what would be saved either.
     if let Some(calls) = DeviceCalls::without_work(facts, options) {
@@ -269,6 +280,75 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     .during(facts, &waits)
     .with_gain(facts, options, Evidence::new(n, wait_ns), (gain_ns, Without::Unbounded), verdicts);
+}
+
+/// What the host waited for a device before the first recorded work of its rank: for work that was launched before the
+/// recording began, or that is missing. In a process that begins to use the device, the call may start it instead.
+fn first_waits(facts: &Facts) -> IntervalSet<i64> {
+    if facts.window.is_part {
+        return IntervalSet::default();
+    }
+    let mut first_ns: BTreeMap<u64, i64> = BTreeMap::new();
+    for work in &facts.device.work {
+        let first = first_ns
+            .entry(rank::of_key(work.id))
+            .or_insert(work.start_ns);
+        *first = work.start_ns.min(*first);
+    }
+    let started_ns = facts.bricks.device_started_ns.unwrap_or(i64::MAX);
+    let is_first = |wait: &&Wait| {
+        let first_ns = first_ns.get(&rank::of_key(wait.id));
+        wait.is_of_device
+            && wait.start_ns < started_ns
+            && first_ns.is_some_and(|ns| wait.end_ns <= *ns)
+    };
+    let waits = facts.device.waits.iter().filter(is_first);
+    waits.map(|wait| (wait.start_ns, wait.end_ns)).collect()
+}
+
+/// Reports waits for a device before its first recorded work. What they wait for is not in the file, so nothing says what
+/// would be saved.
+fn earlier_work(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    let waits = first_waits(facts);
+    let n = waits.ranges().len() as u64;
+    let wait_ns = waits.total_ns().min(facts.path.kind_ns("sync_wait"));
+    let share = facts.share(wait_ns);
+    if share < options.general.medium_share {
+        return;
+    }
+    let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
+    Draft {
+        class: CLASS,
+        code: EARLIER_WORK,
+        scope_kind: "run",
+        scope: "first waits".into(),
+        place: "waits".into(),
+        confidence: (
+            Confidence::Medium,
+            "the waits are recorded, and no device work before their end".into(),
+        ),
+        lead: format!(
+            "the host waits for a device for {} of the wall before the first recorded device work, so for work that is not in the file",
+            percent(share)
+        ),
+        fix: "record from before that work is launched".into(),
+        evidence: format!(
+            "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs WHERE kind IN ('device', 'stream', 'event'){} ORDER BY start_ns",
+            facts.window.sql(" AND")
+        ),
+        assumption: "none: what the host waits for was not recorded, so no gain is claimed".into(),
+        considered: format!(
+            "{} of {} in all; a call that starts the device would be set-up, and its start is not recorded",
+            many(n, "wait"),
+            time(waits.total_ns())
+        ),
+        suggestion: facts.producer.advice(
+            "call `torch.cuda.synchronize()` before the profiler starts, or let the schedule warm up: earlier work then ends before the recording",
+            "wait for the device before the recording starts, or start the recording before its first work",
+        ),
+    }
+    .during(facts, &waits)
+    .without_gain(facts, Evidence::new(n, wait_ns), severity, verdicts);
 }
 
 /// What the host waited for a device after the last launch of its rank. The program needs those results.

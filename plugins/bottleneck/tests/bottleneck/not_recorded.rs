@@ -1,6 +1,6 @@
 //! Measurements that were not recorded are not 0.
 
-use crate::inputs::{Work, categories, facts, kernels, slow_loop, texts, transfers};
+use crate::inputs::{Work, categories, facts, kernels, path, slow_loop, texts, transfers};
 use trueno_plugin::Table;
 use trueno_plugin::testing::run;
 use trueno_plugin_bottleneck::Bottleneck;
@@ -139,4 +139,78 @@ fn growth_tells_only_the_bytes_that_are_known() {
         texts(&output, "bottlenecks", "confidence_why"),
         ["a trend over 20 iterations"]
     );
+}
+
+/// A path with 6 of 10 ms in gaps, in a run of which `covered` has any row.
+fn gaps_missing(covered: Option<&'static str>) -> Vec<String> {
+    let coverage = Table::build("coverage").text("found", covered);
+    let inputs = [
+        facts(10_000),
+        path(&[("work", 4_000), ("gap", 6_000)]),
+        coverage,
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let missing = texts(&output, "not_measurable", "missing");
+    let of_path = |one: &String| one.contains("of the critical path");
+    missing.into_iter().filter(of_path).collect()
+}
+
+#[test]
+fn a_gap_of_the_path_beside_other_rows_is_not_called_unrecorded() {
+    let nothing = "what the host did in 6.00 ms of the critical path (60 % of the wall), where nothing was recorded";
+    assert_eq!(gaps_missing(None), [nothing]);
+    assert_eq!(gaps_missing(Some("0.4000")), [nothing]);
+    let beside = gaps_missing(Some("0.9000"));
+    assert_eq!(
+        beside,
+        [
+            "what the next work waited for in 5.00 ms of the critical path (50 % of the wall): other lanes have rows there, and which of them it depends on is not recorded"
+        ]
+    );
+}
+
+/// A wait of 6 ms for a device, in 10 ms, that ends before the only kernel begins. `started`: the process began to use the device.
+fn waits_first(started: bool) -> Vec<(String, String)> {
+    let waits = Table::build("waits")
+        .u64("id", [1_u64])
+        .text("kind", ["device"])
+        .i64("thread", [0_i64])
+        .i64("start_ns", [500_000_i64])
+        .i64("dur_ns", [6_000_000_i64]);
+    let calls = Table::build("call_names")
+        .text("name", ["cuModuleGetLoadingMode"])
+        .u64("calls", [1_u64])
+        .i64("dur_ns", [1_000_i64])
+        .i64("longest_ns", [1_000_i64])
+        .i64("first_ns", [0_i64])
+        .i64("first_end_ns", [1_000_i64]);
+    let kernel = Work {
+        called_us: Some(6_600),
+        ..Work::at("step", 7_000, 500)
+    };
+    let mut inputs = vec![
+        facts(10_000),
+        path(&[("work", 4_000), ("sync_wait", 6_000)]),
+        waits,
+        kernels(&[kernel]),
+    ];
+    inputs.extend(started.then_some(calls));
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let sentences = texts(&output, "bottlenecks", "sentence");
+    let rows = codes.into_iter().zip(sentences);
+    rows.filter(|row| ["earlier_work", "unexplained_wait"].contains(&row.0.as_str()))
+        .collect()
+}
+
+#[test]
+fn a_wait_before_the_first_device_work_is_for_work_that_is_not_in_the_file() {
+    let found = waits_first(false);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(
+        found[0].1,
+        "the host waits for a device for 60 % of the wall before the first recorded device work, so for work that is not in the file; record from before that work is launched"
+    );
+    // Then the call may have started the device.
+    assert!(waits_first(true).iter().all(|row| row.0 != "earlier_work"));
 }
