@@ -83,6 +83,10 @@ pub struct FirstOfApi {
 }
 
 impl FirstOfApi {
+    fn needs_context(&self) -> bool {
+        !WITHOUT_CONTEXT.iter().any(|part| self.name.contains(part))
+    }
+
     pub fn dur_ns(&self) -> i64 {
         self.times.1.saturating_sub(self.times.0)
     }
@@ -106,6 +110,22 @@ const STARTS: [&str; 7] = [
     "hipDevicePrimaryCtxRetain",
     "cuCtxCreate",
     "hipCtxCreate",
+];
+
+/// Parts of the names of calls that need no context: they ask for devices, choose one, or make the context.
+const WITHOUT_CONTEXT: [&str; 12] = [
+    "ChooseDevice",
+    "Ctx",
+    "DeviceGet",
+    "DriverGet",
+    "GetDevice",
+    "GetExportTable",
+    "GetProcAddress",
+    "Init",
+    "LastError",
+    "LoadingMode",
+    "RuntimeGet",
+    "SetDevice",
 ];
 
 #[derive(Clone, Debug, Default)]
@@ -473,9 +493,14 @@ impl Bricks {
 
     /// The call in which the process began to use a device: of its calls of a device's API before `until_ns`, the first that
     /// took `least_ns`, if that is far longer than what is usual: later calls of its name, or without any, calls of other names.
+    /// `None` if a shorter one before it needed a context: then there was one.
     pub fn starting_call(&self, least_ns: i64, until_ns: i64) -> Option<&FirstOfApi> {
         let mut firsts = self.first_of_api.iter();
-        let first = firsts.find(|first| first.dur_ns() >= least_ns.max(1))?;
+        let is_long = |first: &FirstOfApi| first.dur_ns() >= least_ns.max(1);
+        let first = firsts.find(|first| is_long(first) || first.needs_context())?;
+        if !is_long(first) {
+            return None;
+        }
         let others = self.first_of_api.iter();
         let others = others.filter(|other| other.name != first.name);
         let mut usual: Vec<i64> = others

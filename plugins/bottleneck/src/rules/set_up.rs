@@ -4,7 +4,8 @@
 //! that are certain, if they are at least `first_call_share`: calls and rows that load or compile code or a model (ONNX Runtime), first calls that are unlike all
 //! others of their name, first copies that took far longer than copying does ([`SlowStart`](crate::facts::SlowStart)), and the call
 //! in which the process began to use a device: the first of its API that takes 2 % of the window, before any device work, and ten times
-//! as long as later calls of its name or, without any, as the median of other names. In PyTorch's and JAX's traces, and of a call that may
+//! as long as later calls of its name or, without any, as the median of other names. A shorter call before it that needs a context shows that
+//! there was one. In PyTorch's and JAX's traces, and of a call that may
 //! wait for a device, only if the start of the device is recorded (`cuModuleGetLoadingMode`): else it may wait for earlier work.
 //!
 //! - **One-time calls**: names of API calls that load code, or whose longest call has most of their time; names of the

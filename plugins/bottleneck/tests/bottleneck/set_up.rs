@@ -407,20 +407,32 @@ fn the_first_call_of_an_api_is_set_up_if_it_is_unlike_the_others() {
     assert!(!is_set_up("allocate", 5));
 }
 
+/// What a process called before.
+#[derive(Clone, Copy)]
+enum Before {
+    Nothing,
+    /// What the runtime asks for as it starts.
+    LoadingMode,
+    Stream,
+}
+
 /// A process that calls `first` twice, for 2 of 10 ms and for `later_us`, then launches ten kernels from `launched_us` on.
-/// `started`: it asked for the loading mode before.
 fn first_of_process(
     first: &'static str,
     later_us: i64,
     launched_us: i64,
-    started: bool,
+    before: Before,
 ) -> Option<Option<i64>> {
+    let name = match before {
+        Before::Stream => "cudaStreamCreate",
+        _ => "cuModuleGetLoadingMode",
+    };
     let rows = [
-        ("cuModuleGetLoadingMode", 1, 1, 0, 1),
+        (name, 1, 1, 0, 1),
         (first, 2, 2_000 + later_us, 10, 2_000),
         ("cudaLaunchKernel", 10, 60, launched_us, 6),
     ];
-    let rows = &rows[usize::from(!started)..];
+    let rows = &rows[usize::from(matches!(before, Before::Nothing))..];
     let calls = Table::build("call_names")
         .text("name", rows.iter().map(|row| row.0))
         .u64("calls", rows.iter().map(|row| row.1))
@@ -451,21 +463,33 @@ fn the_call_in_which_a_process_begins_to_use_a_device_is_set_up() {
         "cudaFree",
         "hipStreamCreate",
     ] {
-        assert_eq!(first_of_process(first, 100, 3_000, true), all, "{first}");
-    }
-    assert_eq!(first_of_process("cudaEventCreate", 100, 3_000, false), all);
-    let none = |first, later_us, launched_us, started| {
         assert_eq!(
-            first_of_process(first, later_us, launched_us, started),
+            first_of_process(first, 100, 3_000, Before::LoadingMode),
+            all,
+            "{first}"
+        );
+    }
+    assert_eq!(
+        first_of_process("cudaEventCreate", 100, 3_000, Before::Nothing),
+        all
+    );
+    let none = |first, later_us, launched_us, before| {
+        assert_eq!(
+            first_of_process(first, later_us, launched_us, before),
             None,
             "{first}"
         );
     };
     // It is as long as the other, or may have waited for work.
-    none("cudaEventCreate", 1_500, 3_000, true);
-    none("cudaEventCreate", 100, 5, true);
-    none("cudaFree", 100, 3_000, false);
-    none("create_rows", 100, 3_000, true);
+    none("cudaEventCreate", 1_500, 3_000, Before::LoadingMode);
+    none("cudaEventCreate", 100, 5, Before::LoadingMode);
+    none("cudaFree", 100, 3_000, Before::Nothing);
+    // Another call had a context before.
+    assert_eq!(
+        first_of_process("cudaHostAlloc", 100, 3_000, Before::Stream),
+        None
+    );
+    none("create_rows", 100, 3_000, Before::LoadingMode);
 }
 
 /// A copy up that takes `first_us` in a call of `call_us`, then others of a megabyte and 30 µs between kernels, in 10 ms.
