@@ -106,6 +106,8 @@ pub struct Facts {
     pub path_work: Vec<(String, f64)>,
     /// Rows on the path that only wait, by name, longest first, as shares of the wall.
     pub path_waits: Vec<(String, f64)>,
+    /// Loading of input on the path, by name, as shares of the wall.
+    pub path_loading: Vec<(String, f64)>,
     /// Shares of the critical path; `None` without a path.
     pub path: Option<PathShares>,
     /// A single device call that makes up most of the run and is unlike the other calls of its name.
@@ -384,6 +386,7 @@ impl Facts {
                 .sum(),
             path_work,
             path_waits: path_rows(&path_names, |category| category == Some("waiting"))?,
+            path_loading: path_rows(&path_names, |category| category == Some("data loading"))?,
             iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,
             at_roof: predictions(&run.table("at_roof")?, "gain_ns")?,

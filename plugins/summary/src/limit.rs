@@ -43,6 +43,12 @@ const RETIMED: &str = "stragglers";
 /// Code of a finding: a wait of the profiler, not of the program.
 const PROFILER_STOP: &str = "profiler_stop";
 
+/// Code of a finding: waits for device work that is not in the file.
+const EARLIER_WORK: &str = "earlier_work";
+
+/// Code of a finding: loading on the critical path.
+const LOADING: &str = "data_load_bound";
+
 pub const ONE_CALL: &str = "one call";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -122,6 +128,9 @@ impl Limit {
             let is_much = top.gain.is_some_and(|(_, share)| share >= MIN_GAIN);
             (is_much || top.code == RETIMED) && !is_hidden(&top.class)
         });
+        if let Some(limit) = top.and_then(|top| of_waits_beyond(facts, shares.is_some(), top)) {
+            return Some(limit);
+        }
         // A gap that the host leaves is shorter than what devices do meanwhile.
         let exceeds = |share: fn(&Shares) -> f64, times: f64| {
             let top = top.filter(|top| HOST_GAPS.contains(&top.class.as_str()));
@@ -185,6 +194,18 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     }
 }
 
+/// Waits that take clearly longer than the set-up that is the first finding, and are the largest part of the path.
+fn of_waits_beyond(facts: &Facts, has_devices: bool, top: &Bottleneck) -> Option<Limit> {
+    let (_, set_up) = top.gain.filter(|_| top.class == "set_up")?;
+    let waits = facts.path.as_ref().map_or(0.0, |path| path.waits);
+    let limit = if has_devices {
+        of_waits(facts)
+    } else {
+        of_host_waits(facts)
+    };
+    limit.filter(|_| waits >= NEARLY_AS_MUCH * set_up)
+}
+
 /// Set-up happens once. What devices do, or without devices the largest name of the path that is called again and
 /// again, takes clearly longer.
 fn is_below_what_recurs(facts: &Facts, shares: Option<&Shares>, top: &Bottleneck) -> bool {
@@ -232,9 +253,16 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
         _ if facts.job.is_some_and(|job| job.stages > 1) => true,
         Some(path) => {
             let others = path.host.max(facts.not_recorded(path)).max(path.waits);
+            let others = others.max(host_beside(facts));
+            // Of two that are about equal, a device that idles for most of the time is not the limit.
+            let nearly = if shares.busy() >= HALF {
+                NEARLY_AS_MUCH
+            } else {
+                1.0
+            };
             // The rest of calls that copy is the host's, such as making a context.
             let devices = path.computation + path.communication + path.copy.min(copy);
-            devices * NEARLY_AS_MUCH >= others
+            devices * nearly >= others
         }
         None => busiest >= idle,
     };
@@ -292,6 +320,8 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
         limit("copy", most, text)
     } else if let Some(limit) = of_gaps(facts).or_else(|| of_waits(facts)) {
         limit
+    } else if let Some(loading) = of_loading(facts) {
+        loading
     } else {
         let of_host = |(name, share): &(String, f64)| {
             let kernel = facts.kernels.iter().find(|kernel| kernel.name == *name);
@@ -321,6 +351,12 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
                     "the host: {} of {of_all} in many small pieces",
                     percent(path.host)
                 ),
+                None if host_beside(facts) >= MIN_PART => format!(
+                    "the host: it works for {} of the wall while the {} is idle, {}",
+                    percent(host_beside(facts)),
+                    facts.accelerator(),
+                    recorded(&facts.host.bricks)
+                ),
                 None => "host work while devices wait".to_owned(),
             }
         } else {
@@ -337,6 +373,28 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
         };
         limit("host", most, text)
     }
+}
+
+/// Share of the wall in which the host has rows and no device works, where the path knows nothing of the host: no launch and no
+/// dependency was recorded.
+fn host_beside(facts: &Facts) -> f64 {
+    let of_host = |path: &PathShares| path.host + path.copy + path.waits + path.profiler;
+    let known = facts.path.as_ref().map_or(1.0, of_host) + facts.path_held;
+    if known >= MIN_PART || facts.host.threads == 0 {
+        return 0.0;
+    }
+    let any_ns = facts.any_busy.as_ref().map(Split::busy_ns);
+    let any = any_ns.and_then(|ns| facts.share(ns));
+    (facts.covered - any.unwrap_or_else(|| busiest(facts))).max(0.0)
+}
+
+/// Loading that a finding names, without a gain, is most of the host's work on the path.
+fn of_loading(facts: &Facts) -> Option<Limit> {
+    let mut found = facts.bottlenecks.iter();
+    let found = found.find(|one| one.code == LOADING && one.gain.is_none())?;
+    let host = facts.path.as_ref()?.host;
+    let loading: f64 = facts.path_loading.iter().map(|row| row.1).sum();
+    (loading >= HALF * host).then(|| of_finding(facts, found))
 }
 
 /// The other ranks were not recorded, so what they were late by is not known.
@@ -363,11 +421,9 @@ fn of_waits(facts: &Facts) -> Option<Limit> {
     let path = facts.path.as_ref()?;
     let is_most = path.waits > path.host.max(facts.not_recorded(path));
     let mut found = facts.bottlenecks.iter();
-    if let Some(stop) = found
-        .find(|one| one.code == PROFILER_STOP)
-        .filter(|_| is_most)
-    {
-        return Some(of_finding(facts, stop));
+    let says_why = |one: &&Bottleneck| [PROFILER_STOP, EARLIER_WORK].contains(&one.code.as_str());
+    if let Some(why) = found.find(says_why).filter(|_| is_most) {
+        return Some(of_finding(facts, why));
     }
     is_most.then(|| Limit {
         by: "waits".to_owned(),

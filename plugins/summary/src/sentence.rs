@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
@@ -410,6 +411,7 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         let share = trueno_analysis::share(busy, spans).map(percent);
         // Of a single operation that says nothing.
         let share = share.filter(|share| *share != percent(shares.busy()) && busy < spans);
+        let share = share.filter(|_| !is_moment(facts, busy, spans));
         notes.extend(share.map(|share| format!("{share} from first to last work")));
     }
     let exposed = [
@@ -429,6 +431,18 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         text.push_str(&format!(" ({})", notes.join(", ")));
     }
     text
+}
+
+/// A few short operations in a moment of the run: from the first of them to the last is no time in which to be busy.
+fn is_moment(facts: &Facts, busy_ns: i64, spans_ns: i64) -> bool {
+    const MOMENT: f64 = 0.01;
+    let count = facts.devices.len().max(1) as i64;
+    let is_short = facts
+        .share(spans_ns / count)
+        .is_some_and(|share| share < MOMENT);
+    let calls = facts.kernels.iter().map(|kernel| kernel.calls);
+    let evidence = Evidence::new(calls.fold(0, u64::saturating_add), busy_ns);
+    is_short && !evidence.is_enough(facts.wall_ns.unwrap_or(0))
 }
 
 fn threads(facts: &Facts) -> Option<String> {

@@ -1669,3 +1669,180 @@ fn a_gap_of_the_path_in_which_other_threads_work_is_not_unrecorded() {
     // A thread that waits all the time covers the wall, and works for none of it.
     assert!(told("1.0000", 100 * MS).ends_with("bound by unrecorded time: 80 % of the wall"));
 }
+
+fn path_kinds(waits: f64, work: f64, gap: f64) -> TableBuilder {
+    path_kinds_and(waits, work, gap, 0.0)
+}
+
+fn path_kinds_and(waits: f64, work: f64, gap: f64, held: f64) -> TableBuilder {
+    Table::build("path_kinds")
+        .text("kind", ["sync_wait", "work", "gap", "launch_delay"])
+        .f64("wall_share", [waits, work, gap, held])
+}
+
+fn path_names(rows: &[(&'static str, &'static str, f64)]) -> TableBuilder {
+    Table::build("path_names")
+        .text("name", rows.iter().map(|row| row.0))
+        .text("category", rows.iter().map(|row| row.1))
+        .f64("wall_share", rows.iter().map(|row| row.2))
+}
+
+#[test]
+fn set_up_does_not_hide_a_larger_wait() {
+    let text = |waits: f64, code: &'static str| {
+        let [idle, exposure] = devices(&[("gpu0", 30 * MS, MS, 0, 0)]);
+        let found = Table::build("bottlenecks")
+            .text("class", ["set_up", "sync_bound"])
+            .text("code", ["set_up", code])
+            .i64("gain_ns", [Some(31 * MS), None])
+            .f64("gain_share", [Some(0.31), None])
+            .text(
+                "sentence",
+                [
+                    "host work while 25 graphs are captured takes 31 % of the wall; a warm start saves up to 31.0 ms (31 %)",
+                    "the host waits before the first recorded device work; record it too",
+                ],
+            );
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            found,
+            path_kinds(waits, 1.0 - waits, 0.0),
+            path_names(&[("prepare", "uncategorised", 0.99 - waits)]),
+        ]))
+    };
+    let larger = text(0.66, "earlier_work");
+    assert!(
+        larger.contains("bound by waits: the host waits before the first recorded device work ·"),
+        "{larger}"
+    );
+    assert!(
+        larger.ends_with("a warm start saves at most 31.0 ms (31 %)"),
+        "{larger}"
+    );
+    let other = text(0.66, "idle_gaps");
+    assert!(
+        other.contains("bound by host waits without a recorded cause: 66 %"),
+        "{other}"
+    );
+    // It is not the largest part of the path.
+    assert!(text(0.40, "idle_gaps").contains("bound by set-up"));
+}
+
+/// A device busy for `busy` of 100 ms beside a host that works in `covered` of it, and no dependency that joins them.
+fn beside_host(busy: i64, covered: &'static str) -> String {
+    beside_host_and(busy, covered, 0.0, &[])
+}
+
+/// The same with further rows on the path, and work that is held for that share of the wall.
+fn beside_host_and(
+    busy: i64,
+    covered: &'static str,
+    held: f64,
+    on_path: &[(&'static str, &'static str, f64)],
+) -> String {
+    let [idle, exposure] = devices(&[("gpu0", 98 * MS, busy * MS, 0, 0)]);
+    let share = busy as f64 / 100.0;
+    let bricks = Table::build("by_brick")
+        .text("lane_kind", ["host", "host"])
+        .text("name", ["LookupTableFindV2", "Unique"])
+        .text("category", ["uncategorised", "uncategorised"])
+        .i64("self_ns", [30 * MS, 20 * MS])
+        .u64("calls", [50, 50])
+        .i64("inclusive_ns", [30 * MS, 20 * MS])
+        .i64("max_ns", [MS, MS]);
+    sentence(&summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        lanes(&[("lane 0", 50 * MS, 100 * MS)]),
+        categories(&[
+            ("device", "convolution", busy * MS),
+            ("host", "uncategorised", 50 * MS),
+        ]),
+        bricks,
+        kernels(&[("Conv2D", 20, busy * MS)]),
+        path_kinds_and(0.0, share, 1.0 - share - held, held),
+        path_names(&[&[("Conv2D", "convolution", share)], on_path].concat()),
+        Table::build("coverage").text("found", [covered]),
+    ]))
+}
+
+/// Its path is the device's work and gaps, which does not make a device that mostly idles the limit.
+#[test]
+fn a_host_whose_work_is_beside_the_path_may_be_the_limit() {
+    let idles = beside_host(44, "0.9300");
+    assert!(
+        idles.ends_with(
+            "bound by the host: it works for 49 % of the wall while the GPU is idle, 60 % of recorded time in LookupTableFindV2, 40 % in Unique"
+        ),
+        "{idles}"
+    );
+    for (busy, covered) in [(44, "0.6000"), (55, "0.9900")] {
+        let works = beside_host(busy, covered);
+        assert!(
+            works.contains("bound by computation: 100 % convolution"),
+            "{works}"
+        );
+    }
+    // Here the path knows the host: it waits in a copy, or has launched what is held.
+    let copies = [("hipMemcpyWithStream", "memory", 0.49)];
+    for works in [
+        beside_host_and(49, "0.9900", 0.0, &copies),
+        beside_host_and(49, "0.9900", 0.49, &[]),
+    ] {
+        assert!(
+            works.contains("bound by computation: 100 % convolution"),
+            "{works}"
+        );
+    }
+}
+
+#[test]
+fn loading_on_the_path_is_the_limit_even_if_no_gain_is_known() {
+    let [idle, exposure] = devices(&[("gpu0", 98 * MS, 13 * MS, 0, 0)]);
+    let found = Table::build("bottlenecks")
+        .text("class", ["data_load_bound"])
+        .text("code", ["data_load_bound"])
+        .i64("gain_ns", [None::<i64>])
+        .f64("gain_share", [None::<f64>])
+        .text(
+            "sentence",
+            ["the program waits for IteratorGetNext for 66 % of the wall; no gain can be predicted: dependencies were not recorded"],
+        );
+    let text = sentence(&summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        found,
+        path_kinds(0.0, 0.95, 0.05),
+        path_names(&[
+            ("IteratorGetNext", "data loading", 0.66),
+            ("Unique", "uncategorised", 0.15),
+        ]),
+    ]));
+    assert!(
+        text.ends_with(
+            "bound by data loading: the program waits for IteratorGetNext for 66 % of the wall"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_moment_of_device_work_has_no_busy_share_of_its_own() {
+    let text = |count: u64, span_us: i64| {
+        let [idle, exposure] = devices(&[("gpu0", span_us * 1_000, span_us * 900, 0, 0)]);
+        let kernels = kernels(&[("fill", count, span_us * 900)]);
+        sentence(&summary([wall(100 * MS, 9), idle, exposure, kernels]))
+    };
+    assert!(
+        !text(2, 12).contains("from first to last work"),
+        "{}",
+        text(2, 12)
+    );
+    for text in [text(2, 5_000), text(40, 900)] {
+        assert!(text.contains("(90 % from first to last work)"), "{text}");
+    }
+}
