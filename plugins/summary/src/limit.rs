@@ -402,15 +402,21 @@ fn may_wait_for_ranks(one: &Bottleneck) -> bool {
     one.class == "exposed_communication" && one.sentence.contains("waiting for other ranks: record")
 }
 
-/// Launched work that devices did not start is most of the path. It waited for something that was not recorded,
+/// Launched work that devices did not start is the largest part of the path. It waited for something that was not recorded,
 /// such as work launched before the recording began.
 fn of_held(facts: &Facts) -> Option<Limit> {
-    (facts.path_held >= MAX_GAP).then(|| Limit {
+    let held = facts.path_held;
+    let exceeds = |path: &PathShares| {
+        let devices = path.computation.max(path.communication).max(path.copy);
+        held > devices.max(path.host).max(path.waits)
+    };
+    let is_most = held >= MIN_GAIN && facts.path.as_ref().is_some_and(exceeds);
+    (held >= MAX_GAP || is_most).then(|| Limit {
         by: "not recorded".to_owned(),
-        share: Some(facts.path_held),
+        share: Some(held),
         detail: format!(
             "an unrecorded cause that delayed launched device work for {} of {}",
-            percent(facts.path_held),
+            percent(held),
             facts.path_whole()
         ),
     })

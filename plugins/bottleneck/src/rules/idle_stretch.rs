@@ -19,6 +19,7 @@ use super::gaps::{
     gaps, gaps_sql, host_path_ns, names_in_gaps, other_causes, times, total_ns, waits_in_gaps,
 };
 use super::serialised::is_serialised;
+use super::sync::earlier_work_advice;
 use super::{Options, Rule, serial, set_up};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
@@ -87,6 +88,13 @@ fn next<'f>(facts: &'f Facts, gap: &Gap) -> Option<&'f Work> {
 fn is_after_launch(facts: &Facts, gap: &Gap) -> bool {
     let launch = next(facts, gap).and_then(|work| work.launch);
     gap.cause == Cause::Device && launch.is_some_and(|(called_ns, _)| called_ns >= gap.start_ns)
+}
+
+/// Returns whether no earlier work of the stream was recorded.
+fn is_first_of_stream(facts: &Facts, work: &Work) -> bool {
+    let mut earlier = facts.device.work.iter();
+    let is_on_it = |other: &Work| (other.device, other.stream) == (work.device, work.stream);
+    work.stream.is_some() && !earlier.any(|other| is_on_it(other) && other.start_ns < work.start_ns)
 }
 
 fn alike(facts: &Facts, options: &Options, device: i64, cause: Cause, verdicts: &mut Verdicts) {
@@ -248,11 +256,20 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     let is_named = is_most(&named) && !is_explained;
     let waits = waits_in_gaps(facts, &times(&[gap]), gap.dur_ns());
     let is_waiting = is_most(&waits) && !is_named && !is_explained;
+    let record_earlier = earlier_work_advice(facts);
     let (when, fix, suggestion) = if is_slow_call {
         (
             "in the one call that launches",
             "a first launch loads its code: warm up before measuring",
             "warm up before measuring (CUDA_MODULE_LOADING=EAGER loads the code of all kernels at the start)",
+        )
+    } else if is_after_launch(facts, gap)
+        && next.is_some_and(|next| is_first_of_stream(facts, next))
+    {
+        (
+            "after the launch of",
+            "the device held the first work of that stream, probably behind work from before the recording (inferred)",
+            record_earlier.as_str(),
         )
     } else if is_after_launch(facts, gap) {
         (

@@ -342,13 +342,18 @@ fn earlier_work(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             many(n, "wait"),
             time(waits.total_ns())
         ),
-        suggestion: facts.producer.advice(
-            "call `torch.cuda.synchronize()` before the profiler starts, or let the schedule warm up: earlier work then ends before the recording",
-            "wait for the device before the recording starts, or start the recording before its first work",
-        ),
+        suggestion: earlier_work_advice(facts),
     }
     .during(facts, &waits)
     .without_gain(facts, Evidence::new(n, wait_ns), severity, verdicts);
+}
+
+/// How to keep work from before the recording out of it.
+pub fn earlier_work_advice(facts: &Facts) -> String {
+    facts.producer.advice(
+        "call `torch.cuda.synchronize()` before the profiler starts, or let the schedule warm up: earlier work then ends before the recording",
+        "wait for the device before the recording starts, or start the recording before its first work",
+    )
 }
 
 /// What the host waited for a device after the last launch of its rank. The program needs those results.

@@ -58,6 +58,20 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     );
 }
 
+#[test]
+fn the_first_work_of_a_stream_may_be_held_by_work_from_before_the_recording() {
+    let (mut rows, wall_us) = launches(2, 100_000);
+    rows[10..].iter_mut().for_each(|row| row.stream = Some(9));
+    let output = classes(&rows, wall_us);
+    let sentence = &texts(&output, "bottlenecks", "sentence")[0];
+    assert!(
+        sentence.ends_with(
+            "the device held the first work of that stream, probably behind work from before the recording (inferred)"
+        ),
+        "{sentence}"
+    );
+}
+
 /// Devices that run `gemm` twice, 110 ms and 20 ms less for each further device from the first start to the second, while the host
 /// is in `does` for all of it.
 fn idle_devices(devices: i64, does: &'static str) -> Output {
