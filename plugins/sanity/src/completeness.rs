@@ -112,9 +112,8 @@ pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
     }
     let ranks = facts.ranks.unwrap_or(1).max(1);
     let share = tallies.work.covered_ns as f64 / (wall_ns as f64 * ranks as f64);
-    let found = format!("{share:.4}");
-    // Less would be shown as 0.0000.
-    if (0.000_05..=1.0).contains(&share) {
+    let found = share_text(share);
+    if share > 0.0 && share <= 1.0 {
         let mean = if ranks > 1 { ", mean of the ranks" } else { "" };
         COVERAGE.pass(
             found,
@@ -127,6 +126,16 @@ pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
             "recorded work covers none of the wall time, or more than all of it",
         )
     }
+}
+
+/// Four decimals, or as many as two digits of a smaller share need: only a share of 0 is shown as 0.
+fn share_text(share: f64) -> String {
+    let decimals = if share > 0.0 && share < 0.001 {
+        (1.0 - share.log10()).ceil() as usize
+    } else {
+        4
+    };
+    format!("{share:.decimals$}")
 }
 
 /// The check fails if holes between groups of times make up at least this share of the wall time.
