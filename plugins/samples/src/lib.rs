@@ -2,7 +2,8 @@
 //!
 //! A sample is a moment at which a profiler saw a thread run, with the functions that were open there. So nothing here is
 //! measured time: shares are estimates with an [`interval`], and times are sums of the periods that samples
-//! stand for. Samples of several events are never added up.
+//! stand for. Samples of several events are never added up. A profiler that watches the clock also samples threads that
+//! wait: those samples stand apart ([`sampled_waits`]).
 
 pub mod enclosing;
 pub mod findings;
@@ -11,6 +12,7 @@ pub mod inputs;
 pub mod interval;
 pub mod load;
 pub mod parts;
+pub mod sampled_waits;
 pub mod stacks;
 pub mod sums;
 pub mod tables;
@@ -96,9 +98,15 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
             run.finding(finding)?;
         }
     }
+    if sums.events.values().any(|event| !event.waiting.is_empty()) {
+        run.emit(sampled_waits::table(sums))?;
+    }
     let events = sums.events_in_order();
     if events.is_empty() {
-        return Ok(());
+        return match sampled_waits::finding(sums) {
+            Some(finding) => run.finding(finding),
+            None => Ok(()),
+        };
     }
     run.emit(tables::functions(&events))?;
     if events.iter().any(|(_, event)| !event.bricks.is_empty()) {
@@ -116,6 +124,9 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
         _ => chart.series("event"),
     })?;
     for finding in findings::findings(sums) {
+        run.finding(finding)?;
+    }
+    if let Some(finding) = sampled_waits::finding(sums) {
         run.finding(finding)?;
     }
     if sums.waits.is_empty() {

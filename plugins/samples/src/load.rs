@@ -1,6 +1,6 @@
 //! From the published tables to sums.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::interner::Texts;
@@ -9,8 +9,9 @@ use trueno_plugin::{Result, Run};
 
 use crate::enclosing::Enclosing;
 use crate::function::Function;
+use crate::sampled_waits;
 use crate::stacks::Stacks;
-use crate::sums::{EventSum, Sums, Tally};
+use crate::sums::{EventSum, Sums, Tally, WaitPlace};
 use crate::tree::NONE;
 use crate::waits;
 
@@ -23,6 +24,8 @@ struct Read {
     events: Texts,
     nodes: FastMap<(u32, u32), Tally>,
     threads: BTreeMap<(u32, i64), Tally>,
+    /// By event, thread and node.
+    waiting: BTreeMap<(u32, i64, u32), u64>,
     moments: BTreeMap<i64, Vec<Moment>>,
     /// Samples whose stack has no row.
     missing: u64,
@@ -50,23 +53,39 @@ pub fn load(run: &mut Run) -> Result<Sums> {
     for ((event, thread), tally) in &read.threads {
         events[*event as usize].threads.insert(*thread, *tally);
     }
+    for ((event, thread, node), count) in &read.waiting {
+        let place = WaitPlace {
+            thread: *thread,
+            function: stacks.function(stacks.function_of(*node)),
+            file: stacks.file_of(*node).map(str::to_owned),
+        };
+        let waiting = &mut events[*event as usize].waiting;
+        *waiting.entry(place).or_default() += count;
+    }
     add_bricks(&mut events, run, &mut read.moments, &stacks)?;
+    let waiting: BTreeSet<i64> = read.waiting.keys().map(|(_, thread, _)| *thread).collect();
     let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
     for (thread, name) in thread.iter().zip(name.iter()) {
         if let (Some(thread), Some(name)) = (thread, name)
-            && read.moments.contains_key(&thread)
+            && (read.moments.contains_key(&thread) || waiting.contains(&thread))
         {
             out.thread_names.insert(thread, name.to_owned());
         }
     }
     let named = read.events.all().iter().cloned().zip(events);
-    out.events = named.filter(|(_, event)| event.all.samples > 0).collect();
+    out.events = named
+        .filter(|(_, event)| event.all.samples > 0 || !event.waiting.is_empty())
+        .collect();
     Ok(out)
 }
 
 fn samples(run: &mut Run, stacks: &Stacks, window: Option<Window>) -> Result<Read> {
     let mut out = Read::default();
     let events = out.events.read_distinct(run, "events")?;
+    let texts = out.events.all().iter();
+    let also_waiting: Vec<bool> = texts
+        .map(|event| sampled_waits::samples_waiting_threads(event))
+        .collect();
     let mut batches = run.batches("samples")?;
     while let Some(batch) = batches.next_batch()? {
         let (time_ns, thread) = (batch.i64("time_ns")?, batch.i64("thread")?);
@@ -85,10 +104,15 @@ fn samples(run: &mut Run, stacks: &Stacks, window: Option<Window>) -> Result<Rea
             let node = stack.get(row).map(|id| stacks.node(id));
             out.missing += u64::from(node == Some(None));
             let node = node.flatten().unwrap_or(NONE);
+            let compiled = stacks.compiled(node);
+            if also_waiting[event as usize] && stacks.waits(compiled) {
+                *out.waiting.entry((event, thread, compiled)).or_default() += 1;
+                continue;
+            }
             let one = Tally::one(period.get(row));
             out.nodes.entry((event, node)).or_default().add(one);
             out.threads.entry((event, thread)).or_default().add(one);
-            let function = stacks.function_of(stacks.compiled(node));
+            let function = stacks.function_of(compiled);
             let moment = (time_ns, (event, function));
             out.moments.entry(thread).or_default().push(moment);
         }

@@ -3,14 +3,15 @@
 use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::function::Function;
-use crate::sums::{BrickKey, Line, Sums, Tally};
+use crate::sums::{BrickKey, Line, Sums, Tally, WaitPlace};
 use crate::waits;
 
-pub const MERGE_INPUTS: [Input; 9] = [
+pub const MERGE_INPUTS: [Input; 10] = [
     Input::sql("function_sums", "SELECT * FROM samples.function_sums"),
     Input::sql("line_sums", "SELECT * FROM samples.line_sums"),
     Input::sql("thread_sums", "SELECT * FROM samples.thread_sums"),
     Input::sql("brick_sums", "SELECT * FROM samples.brick_sums"),
+    Input::sql("waiting_sums", "SELECT * FROM samples.waiting_sums"),
     Input::sql("broken_stacks", "SELECT * FROM samples.broken_stacks"),
     waits::parts::WAIT_SUMS,
     waits::parts::WAKER_SUMS,
@@ -56,6 +57,17 @@ table_row! {
         name: &'a str,
         function_name: Option<&'a str>,
         module: Option<&'a str>,
+        samples: u64,
+    }
+}
+table_row! {
+    struct WaitingRow<'a> {
+        event: &'a str,
+        thread: i64,
+        thread_name: Option<&'a str>,
+        function_name: Option<&'a str>,
+        module: Option<&'a str>,
+        file: Option<&'a str>,
         samples: u64,
     }
 }
@@ -116,6 +128,18 @@ pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
         })
     });
     run.emit(Table::build("brick_sums").rows(rows))?;
+    let rows = sums.events.iter().flat_map(|(event, sum)| {
+        sum.waiting.iter().map(move |(place, samples)| WaitingRow {
+            event,
+            thread: place.thread,
+            thread_name: sums.thread_names.get(&place.thread).map(String::as_str),
+            function_name: place.function.name.as_deref(),
+            module: place.function.module.as_deref(),
+            file: place.file.as_deref(),
+            samples: *samples,
+        })
+    });
+    run.emit(Table::build("waiting_sums").rows(rows))?;
     waits::parts::emit(run, &sums.waits)?;
     run.emit(
         Table::build("broken_stacks")
@@ -177,6 +201,20 @@ pub fn read(run: &mut Run) -> Result<Sums> {
         let functions = sums.event(row.event).bricks.entry(key).or_default();
         let function = Function::of(row.function_name, row.module);
         let sum = functions.entry(function).or_default();
+        *sum = sum.saturating_add(row.samples);
+    }
+    for row in run.table("waiting_sums")?.read::<WaitingRow>()? {
+        let row = row?;
+        if let Some(name) = row.thread_name {
+            sums.thread_names.insert(row.thread, name.to_owned());
+        }
+        let place = WaitPlace {
+            thread: row.thread,
+            function: Function::of(row.function_name, row.module),
+            file: row.file.map(str::to_owned),
+        };
+        let waiting = &mut sums.event(row.event).waiting;
+        let sum = waiting.entry(place).or_default();
         *sum = sum.saturating_add(row.samples);
     }
     sums.waits = waits::parts::read(run)?;

@@ -6,6 +6,7 @@ use trueno_analysis::interner::{Interner, Texts};
 use trueno_plugin::{Result, Run};
 
 use crate::function::Function;
+use crate::sampled_waits;
 use crate::sums::Line;
 use crate::tree::{NONE, Tree};
 
@@ -21,6 +22,9 @@ pub struct Stacks {
     is_outermost: Vec<bool>,
     /// Source file as a number, and line.
     line: Vec<Option<(u32, i64)>>,
+    file: Vec<Option<u32>>,
+    /// By node: true if the name of its function says that it only waits.
+    waits: Vec<bool>,
     /// Name and module of each function. The first, [`UNKNOWN`], has neither.
     functions: Vec<(Option<u32>, Option<u32>)>,
     names: Texts,
@@ -58,8 +62,9 @@ impl Stacks {
             let name = known(function_id.get(row), &names);
             let module = known(module_id.get(row), &modules);
             out.function.push(functions.number((name, module)));
-            out.line
-                .push(known(file_id.get(row), &files).zip(line.get(row)));
+            let file = known(file_id.get(row), &files);
+            out.line.push(file.zip(line.get(row)));
+            out.file.push(file);
             let of = caller.get(row).map(|id| out.index.get(id));
             out.missing += u64::from(of == Some(None));
             callers.push(of.flatten().unwrap_or(NONE));
@@ -69,7 +74,31 @@ impl Stacks {
         let is_inlined = |node: u32| inlined.get(node as usize) == Some(true);
         out.compiled = out.tree.nearest(|node| !is_inlined(node));
         out.functions = functions.all().to_vec();
+        out.waits = out.waits_by_node();
         Ok(out)
+    }
+
+    fn waits_by_node(&self) -> Vec<bool> {
+        let mut known: FastMap<(u32, Option<u32>), bool> = FastMap::default();
+        let places = self.function.iter().copied().zip(self.file.iter().copied());
+        let waits = places.map(|(function, file)| {
+            *known.entry((function, file)).or_insert_with(|| {
+                let name = self.functions[function as usize].0;
+                let file = file.map(|file| self.files.text(file));
+                name.is_some_and(|name| sampled_waits::is_wait(self.names.text(name), file))
+            })
+        });
+        waits.collect()
+    }
+
+    /// True of a node whose function only waits, by its name.
+    pub fn waits(&self, node: u32) -> bool {
+        self.waits.get(node as usize) == Some(&true)
+    }
+
+    pub fn file_of(&self, node: u32) -> Option<&str> {
+        let file = (*self.file.get(node as usize)?)?;
+        Some(self.files.text(file))
     }
 
     pub fn node(&self, id: u64) -> Option<u32> {

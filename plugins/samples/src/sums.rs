@@ -71,16 +71,35 @@ impl FunctionSum {
     }
 }
 
+/// Where samples of a thread that waited were taken.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WaitPlace {
+    pub thread: i64,
+    pub function: Function,
+    pub file: Option<String>,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSum {
+    /// Without those in `waiting`, as all sums below.
     pub all: Tally,
     pub functions: BTreeMap<Function, FunctionSum>,
     pub threads: BTreeMap<i64, Tally>,
     /// By the row that the samples lie in, then by function.
     pub bricks: BTreeMap<BrickKey, BTreeMap<Function, u64>>,
+    /// Samples whose innermost function only waits, by its name.
+    pub waiting: BTreeMap<WaitPlace, u64>,
 }
 
 impl EventSum {
+    /// Samples of a thread: those in which it waited, and all.
+    pub fn of_thread(&self, thread: i64) -> (u64, u64) {
+        let waiting = self.waiting.iter().filter(|(of, _)| of.thread == thread);
+        let waiting = waiting.fold(0_u64, |sum, (_, count)| sum.saturating_add(*count));
+        let running = self.threads.get(&thread).map_or(0, |tally| tally.samples);
+        (waiting, waiting.saturating_add(running))
+    }
+
     /// Functions by innermost samples, then by samples on the stack, then by name.
     pub fn functions_in_order(&self) -> Vec<(&Function, &FunctionSum)> {
         let mut all: Vec<_> = self.functions.iter().collect();

@@ -7,4 +7,5 @@ mod fixture;
 mod functions;
 mod oracle;
 mod parts;
+mod sampled_waits;
 mod waits;
