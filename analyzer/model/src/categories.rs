@@ -25,7 +25,7 @@ pub enum CategoriesError {
         source: std::io::Error,
     },
     #[error(
-        "--categories: {}, line {line}: {why}; expected [[rule]] tables, each with category = \"…\" and contains = [\"…\", …] or words = [\"…\", …] (hint: `trueno-analyze categories` prints an example)",
+        "--categories: {}, line {line}: {why}; expected [[rule]] tables, each with category = \"…\" and contains = [\"…\", …], words = [\"…\", …] or names = [\"…\", …] (hint: `trueno-analyze categories` prints an example)",
         file.display()
     )]
     Wrong {
@@ -50,6 +50,8 @@ struct Rule {
     contains: Vec<String>,
     #[serde(default)]
     words: Vec<String>,
+    #[serde(default)]
+    names: Vec<String>,
 }
 
 impl Rule {
@@ -139,7 +141,8 @@ impl CategoryRules {
                 return Err((at, "the category is empty".to_owned()));
             }
             // An empty pattern is in every name: all later rules would be dead.
-            let mut patterns = rule.contains.iter().chain(&rule.words).peekable();
+            let patterns = rule.contains.iter().chain(&rule.words);
+            let mut patterns = patterns.chain(&rule.names).peekable();
             if patterns.peek().is_none() || patterns.any(String::is_empty) {
                 let category = &rule.category;
                 return Err((
@@ -160,11 +163,12 @@ impl CategoryRules {
     }
 
     pub fn category(&self, name: &str) -> Option<&str> {
-        let name = without_parameters(name).to_lowercase();
-        self.rules
-            .iter()
-            .find(|rule| rule.fits(&name))
-            .map(|rule| rule.category.as_str())
+        let names_it = |rule: &&Rule| rule.names.iter().any(|of| of == name);
+        let fitting = self.rules.iter().find(names_it).or_else(|| {
+            let name = without_parameters(name).to_lowercase();
+            self.rules.iter().find(|rule| rule.fits(&name))
+        });
+        fitting.map(|rule| rule.category.as_str())
     }
 }
 

@@ -108,6 +108,27 @@ fn the_first_rule_that_fits_wins_in_any_case() {
 }
 
 #[test]
+fn whole_names_come_before_patterns_and_keep_their_case() {
+    let rules = CategoryRules::default();
+    for (name, category) in [
+        ("BiasAddGrad", Some("reduction")),
+        ("Conv2DBackpropFilter", Some("convolution")),
+        ("Mul", Some("elementwise")),
+        ("RealDiv", Some("elementwise")),
+        ("AssignSub", Some("elementwise")),
+        ("AssignAdd", Some("elementwise")),
+        ("Transpose", Some("memory")),
+        ("mul", None),
+        ("Multiply", None),
+        ("transpose", None),
+        ("Sub::new", None),
+    ] {
+        assert_eq!(rules.category(name), category, "{name}");
+    }
+    assert!(CategoryRules::parse("[[rule]]\ncategory = \"a\"\nnames = [\"\"]\n").is_err());
+}
+
+#[test]
 fn words_stand_alone() {
     let rules = CategoryRules::parse("[[rule]]\ncategory = \"a\"\nwords = [\"D2D\"]\n").unwrap();
     for name in ["d2d", "copy_d2d", "memcpy D2D async", "ranged2d d2d"] {
