@@ -111,12 +111,34 @@ impl Operation {
     /// The same for the name of a kernel. Kernels also broadcast, reduce, gather and scatter the data of their own
     /// device: of these only names that [belong to communication](vendors::is_communication) are collectives.
     pub fn of_kernel(name: &str) -> Option<Self> {
-        let operation = Self::parse(name)?;
+        let operation = Self::parse(name).or_else(|| Self::of_own_collective(name))?;
         let may_be_local = matches!(
             operation,
             Self::Broadcast | Self::Reduce | Self::Gather | Self::Scatter
         );
         (!may_be_local || vendors::is_communication(name)).then_some(operation)
+    }
+
+    /// The operation of a kernel that a framework or server brings along, by the function's own name:
+    /// `multimem_all_reduce_kernel` and `two_shot_all_reduce_kernel` of PyTorch's symmetric memory, `cross_device_reduce_1stage` of
+    /// vLLM, which is an all-reduce.
+    fn of_own_collective(name: &str) -> Option<Self> {
+        if !vendors::is_communication(name) {
+            return None;
+        }
+        let name = name.replace("(anonymous namespace)::", "");
+        let function = name.split(['<', '(']).next()?;
+        let mut function = function.rsplit([' ', ':']).next()?;
+        while let Some(rest) = ["multimem_", "one_shot_", "two_shot_", "symm_mem_"]
+            .iter()
+            .find_map(|prefix| function.strip_prefix(prefix))
+        {
+            function = rest;
+        }
+        if function.starts_with("cross_device_reduce") {
+            return Some(Self::AllReduce);
+        }
+        Self::parse(function).filter(|operation| operation.synchronises())
     }
 
     /// True if no rank leaves before the last has arrived. A broadcast lets its root go, a reduction all others.
@@ -194,6 +216,24 @@ mod tests {
                 Some(Operation::Reduce),
             ),
             ("all-reduce.12", Some(Operation::AllReduce)),
+            (
+                "void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*, unsigned long)",
+                Some(Operation::AllReduce),
+            ),
+            (
+                "void c10d::two_shot_all_reduce_kernel<float>(float**)",
+                Some(Operation::AllReduce),
+            ),
+            (
+                "multimem_one_shot_all_reduce_kernel",
+                Some(Operation::AllReduce),
+            ),
+            ("multimem_all_gather_kernel", Some(Operation::AllGather)),
+            (
+                "void vllm::cross_device_reduce_1stage<half, 2>(vllm::RankData*)",
+                Some(Operation::AllReduce),
+            ),
+            ("void app::reduce_kernel<float>(float*)", None),
         ] {
             assert_eq!(Operation::of_kernel(name), operation, "{name}");
         }
