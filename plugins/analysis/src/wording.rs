@@ -79,6 +79,7 @@ pub fn short(name: &str) -> String {
         plain
     };
     let head = if head.is_empty() { plain } else { head };
+    let head = operator_of_wrapper(head).unwrap_or(head);
     let head = if head.chars().count() > MAX_LETTERS {
         head.rsplit("::").next().unwrap_or(head)
     } else {
@@ -93,6 +94,15 @@ pub fn short(name: &str) -> String {
         &letters[letters.len() + 1 - MAX_LETTERS / 2..],
     );
     start.iter().chain(&['…']).chain(end).collect()
+}
+
+/// The operator of a wrapper that PyTorch generates, such as `div_Tensor` of `at::_ops::div_Tensor::redispatch`.
+fn operator_of_wrapper(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("at::_ops::")?;
+    let operator = rest
+        .strip_suffix("::redispatch")
+        .or(rest.strip_suffix("::call"))?;
+    (!operator.is_empty()).then_some(operator)
 }
 
 /// A frame of Python without the folders of its file: `dataloader.py(703): __next__`. Other names stay.
@@ -157,6 +167,19 @@ mod tests {
             short("void at::native::(anonymous namespace)::cat<float>(int)"),
             "at::native::cat"
         );
+        for (wrapper, operator) in [
+            (
+                "at::_ops::div_Tensor::redispatch(c10::DispatchKeySet, at::Tensor const&)",
+                "div_Tensor",
+            ),
+            (
+                "at::_ops::bmm::call(at::Tensor const&, at::Tensor const&)",
+                "bmm",
+            ),
+            ("at::_ops::redispatch", "at::_ops::redispatch"),
+        ] {
+            assert_eq!(short(wrapper), operator);
+        }
         assert_eq!(short(&"ä".repeat(50)).chars().count(), 28);
         assert_eq!(
             short("ncclKernel_SendRecv(ncclDevComm*, unsigned long)"),

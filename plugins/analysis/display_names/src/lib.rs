@@ -10,6 +10,7 @@
 //! | `<built-in method replay of torch._C._CUDAGraph object at 0x7f…>` | `replay` |
 //! | `aten::mm, op_id = 317126` | `aten::mm` |
 //! | `Dequeue@aclnnMatmul` | `aclnnMatmul` |
+//! | `at::_ops::div_Tensor::redispatch(…)` | `div_Tensor` |
 //!
 //! Only what is a symbol, or reads as a C++ function with its parameters, is shortened: `enumerate(DataLoader)` and
 //! `aten::add` stay. Names that would be shown as one keep more, until they differ. Work is bounded: names of more than
@@ -156,7 +157,8 @@ impl<'a> Readable<'a> {
             return Readable::Recorded;
         }
         let node = name.strip_prefix(EVALUATED);
-        if let Some(part) = node.or_else(|| operator(name)).or_else(|| built_in(name)) {
+        let part = node.or_else(|| operator(name)).or_else(|| built_in(name));
+        if let Some(part) = part.or_else(|| operator_of_wrapper(name)) {
             return Readable::Part(part);
         }
         if let Some(tile) = tensile(name) {
@@ -219,6 +221,16 @@ fn built_in(name: &str) -> Option<&str> {
     let rest = rest.strip_suffix('>')?;
     let method = rest.split_once(" of ").map_or(rest, |parts| parts.0);
     (!method.is_empty()).then_some(method)
+}
+
+/// The operator of a function that PyTorch generates to call it: `at::_ops::div_Tensor::redispatch(…)`.
+fn operator_of_wrapper(name: &str) -> Option<&str> {
+    let rest = name.strip_prefix("at::_ops::")?;
+    let path = rest.split('(').next().unwrap_or(rest);
+    let operator = path
+        .strip_suffix("::redispatch")
+        .or(path.strip_suffix("::call"))?;
+    (!operator.is_empty()).then_some(operator)
 }
 
 /// Keeps the problem, the macro tile and the matrix instruction of a Tensile kernel; the rest are a hundred

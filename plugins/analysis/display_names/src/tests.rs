@@ -5,7 +5,15 @@ use proptest::prelude::*;
 use super::{DisplayNames, display_name};
 
 /// Names from traces of PyTorch, cuDNN, cuBLAS, NCCL and ROCm, with the texts they must be shown as.
-const CASES: [(&str, &str); 32] = [
+const CASES: [(&str, &str); 34] = [
+    (
+        "at::_ops::div_Tensor::redispatch(c10::DispatchKeySet, at::Tensor const&, at::Tensor const&)",
+        "div_Tensor",
+    ),
+    (
+        "at::_ops::bmm::call(at::Tensor const&, at::Tensor const&)",
+        "bmm",
+    ),
     ("_Z3addPfi", "add"),
     (
         "void at::native::fill_kernel<4, at::native::FillFunctor<int>>(int, at::native::FillFunctor<int>) [clone .kd]",
