@@ -90,6 +90,16 @@ impl<'t> Header<'t> {
         self.may_be_of_perf() && (is_event || is_frame || self.kind() == Kind::Bookkeeping)
     }
 
+    /// True for the kernel's idle task, which a processor runs when no thread is ready. Threads of another PID
+    /// namespace have the id 0 too, but names of their own.
+    pub fn is_idle_task(&self) -> bool {
+        let name = self
+            .comm
+            .split_once('/')
+            .map_or(self.comm, |(name, _)| name);
+        self.tid == 0 && name == "swapper"
+    }
+
     /// False for a line of strace whose arguments contain text of perf: thread names have no quotes and are
     /// short.
     pub fn may_be_of_perf(&self) -> bool {

@@ -18,7 +18,11 @@ const MIN_REALTIME_NS: i64 = 1_000_000_000_000_000_000;
 enum Open {
     Nothing,
     Sample(SampleRow),
-    Tracepoint { has_stack: bool },
+    Tracepoint {
+        has_stack: bool,
+    },
+    /// A sample that becomes no row: its functions are skipped.
+    IdleTask,
 }
 
 struct Thread {
@@ -42,6 +46,7 @@ pub struct Samples {
     unknown: Text,
     origin_ns: Option<i64>,
     ends_ns: Option<(i64, i64)>,
+    idle_samples: u64,
     numbers: HashMap<(Option<i64>, i64), u32>,
     threads: Vec<Thread>,
     stacks: Stacks,
@@ -56,6 +61,7 @@ impl Samples {
             unknown: into.text("unknown"),
             origin_ns: None,
             ends_ns: None,
+            idle_samples: 0,
             numbers: HashMap::new(),
             threads: Vec::new(),
             stacks: Stacks::default(),
@@ -99,6 +105,11 @@ impl Samples {
             .saturating_sub(*self.origin_ns.get_or_insert(header.time_ns));
         let (first_ns, last_ns) = self.ends_ns.unwrap_or((time_ns, time_ns));
         self.ends_ns = Some((first_ns.min(time_ns), last_ns.max(time_ns)));
+        if kind == Kind::Sample && header.is_idle_task() {
+            self.idle_samples += 1;
+            self.open = Open::IdleTask;
+            return Ok(());
+        }
         let thread = self.thread(header, time_ns, import.into);
         let name = header
             .event
@@ -159,7 +170,7 @@ impl Samples {
     fn function(&mut self, line: &FrameLine<'_>, is_in_header: bool, import: &mut Import<'_>) {
         match &mut self.open {
             Open::Nothing => import.notes.leave_out("function outside of a sample"),
-            Open::Tracepoint { has_stack: true } => (),
+            Open::Tracepoint { has_stack: true } | Open::IdleTask => (),
             Open::Tracepoint { has_stack } => {
                 *has_stack = true;
                 import.notes.skip("stack of a tracepoint");
@@ -189,7 +200,10 @@ impl Samples {
 
     /// Parses the source line of the function above it; false if the line is not one.
     fn source(&mut self, line: &str, into: &mut RunWriter) -> bool {
-        if matches!(self.open, Open::Tracepoint { has_stack: true }) {
+        if matches!(
+            self.open,
+            Open::Tracepoint { has_stack: true } | Open::IdleTask
+        ) {
             return frame::parse_source(line).is_some();
         }
         let Some(place) = self.places.last_mut().filter(|place| !place.has_source) else {
@@ -230,6 +244,25 @@ impl Samples {
         import.add(&row)
     }
 
+    fn note_idle_samples(&self, import: &mut Import<'_>) {
+        let (samples, are) = match self.idle_samples {
+            0 => return,
+            1 => ("1 sample".to_owned(), "is"),
+            count => (format!("{count} samples"), "are"),
+        };
+        let notes = &mut *import.notes;
+        notes.skip_many("sample of the idle task", self.idle_samples);
+        if notes.kept.contains_key("samples") {
+            notes.warn(format!(
+                "{samples} of the idle task (swapper) {are} left out: no thread ran"
+            ));
+        } else {
+            import.problem(format!(
+                "no thread was seen running: {samples} {are} of the idle task (swapper), none of a thread"
+            ));
+        }
+    }
+
     pub fn finish(mut self, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
         self.close(import)?;
         let (Some(origin_ns), Some((first_ns, last_ns))) = (self.origin_ns, self.ends_ns) else {
@@ -238,6 +271,7 @@ impl Samples {
                           `perf script -i perf.data > FILE`",
             ));
         };
+        self.note_idle_samples(import);
         let clock = &mut import.into.run().clock;
         clock.source = "perf".to_owned();
         if origin_ns >= MIN_REALTIME_NS {

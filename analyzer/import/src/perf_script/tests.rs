@@ -146,6 +146,34 @@ fn comments_tell_the_machine_and_records_of_perf_are_counted() {
     );
 }
 
+/// `perf record -a -F 997 -g`: the idle task is sampled while no thread runs.
+const SYSTEM_WIDE: &str = "swapper 0 [000] 5.000000: 1003009 cpu-clock: \n\
+    \tffffffff81a0 default_idle+0x1e ([kernel.kallsyms])\n\
+    \n\
+    a 7/7 [001] 5.001000: 1003009 cpu-clock: \n\tff f+0x1 (/x)\n\n\
+    swapper/3 0/0 [003] 5.002000: 1003009 cpu-clock: \n\
+    \tffffffff81a0 default_idle+0x1e ([kernel.kallsyms])\n  process.c:731\n\n";
+
+#[test]
+fn samples_of_the_idle_task_are_no_work() {
+    let run = read(SYSTEM_WIDE).unwrap();
+    assert_eq!(
+        run.rows("samples", SAMPLE),
+        ["1000000 0 1 cpu-clock 1003009 1"]
+    );
+    assert_eq!(run.rows("threads", "name"), ["a"]);
+    assert_eq!(run.rows("stacks", "function"), ["f"]);
+    assert_eq!(run.wall_ns, Some(2_000_000));
+    assert!(run.warns("2 samples of the idle task (swapper) are left out"));
+    assert_eq!(run.notes.left_out.len(), 1);
+    // A thread of another PID namespace has the number 0 as well.
+    let other = read(SYSTEM_WIDE.replace("swapper 0", "redis 0")).unwrap();
+    assert_eq!(other.rows("threads", "name"), ["redis", "a"]);
+    let idle = read(SYSTEM_WIDE.replace("a 7/7", "swapper 0/0")).unwrap();
+    assert!(idle.rows("samples", SAMPLE).is_empty());
+    assert!(idle.run.problems[0].starts_with("no thread was seen running: 3 samples"));
+}
+
 #[test]
 fn fields_that_are_not_printed_are_null() {
     for (text, row, function) in [
