@@ -9,10 +9,13 @@
 
 mod document;
 
+use std::borrow::Cow;
+
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{SampleRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
+use crate::function_names::FunctionNames;
 use crate::importer::{Head, Import, Importer};
 use crate::json::read_object;
 use crate::time::rounded_ns;
@@ -79,7 +82,16 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
         );
     }
     let mut stacks = Stacks::default();
-    let shared = stack_rows(&document.shared, &document.libs, &mut stacks, import)?;
+    let mut names = FunctionNames::default();
+    document.shared.add_names(&mut names);
+    for thread in &document.threads {
+        thread.tables.add_names(&mut names);
+    }
+    let about = About {
+        libs: &document.libs,
+        names: &names,
+    };
+    let shared = stack_rows(&document.shared, about, &mut stacks, import)?;
     let mut end_ns = 0;
     for ((thread, times), number) in document.threads.iter().zip(&times).zip(0..) {
         let row = ThreadRow {
@@ -96,7 +108,7 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
                 .notes
                 .skip_many("marker: has no place in a run", thread.markers.length);
         }
-        let own = stack_rows(&thread.tables, &document.libs, &mut stacks, import)?;
+        let own = stack_rows(&thread.tables, about, &mut stacks, import)?;
         let rows = if own.is_empty() { &shared } else { &own };
         let samples = &thread.samples;
         let event = import.text(samples.weight_type.as_deref().unwrap_or("samples"));
@@ -134,9 +146,16 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
     Ok(Some(end_ns))
 }
 
+/// What tables of all threads share.
+#[derive(Clone, Copy)]
+struct About<'d> {
+    libs: &'d [document::Lib],
+    names: &'d FunctionNames<'d>,
+}
+
 fn stack_rows(
     tables: &Tables,
-    libs: &[document::Lib],
+    about: About<'_>,
     stacks: &mut Stacks,
     import: &mut Import<'_>,
 ) -> Result<Vec<Option<u64>>, Error> {
@@ -160,20 +179,32 @@ fn stack_rows(
                 }
             },
         };
-        let frame = tables.frame(*frame, libs, &texts, import.into);
+        let frame = tables.frame(*frame, about, &texts, import.into);
         rows.push(Some(stacks.row(import.into, caller, frame)?));
     }
     Ok(rows)
 }
 
 impl Tables {
-    fn frame(
-        &self,
-        number: u32,
-        libs: &[document::Lib],
-        texts: &[Text],
-        into: &mut RunWriter,
-    ) -> Frame {
+    fn text(&self, number: Option<usize>) -> Option<&str> {
+        self.texts.get(number?)?.as_deref()
+    }
+
+    fn file_of(&self, func: usize) -> Option<usize> {
+        let funcs = &self.func_table;
+        let source = || self.sources.filename.get(funcs.source.get(func)?);
+        funcs.file_name.get(func).or_else(source)
+    }
+
+    fn add_names<'d>(&'d self, names: &mut FunctionNames<'d>) {
+        for func in 0..self.func_table.name.0.len() {
+            if let Some(name) = self.text(self.func_table.name.get(func)) {
+                names.add(name, self.text(self.file_of(func)), None);
+            }
+        }
+    }
+
+    fn frame(&self, number: u32, about: About<'_>, texts: &[Text], into: &mut RunWriter) -> Frame {
         let frames = &self.frame_table;
         let at = number as usize;
         let Some(func) = frames.func.get(at) else {
@@ -184,20 +215,20 @@ impl Tables {
         let name = funcs.name.get(func);
         let address = frames.address.get(at).map(|address| address as u64);
         // samply writes the address as a name if it knows none.
-        let has_name = name
-            .and_then(|name| self.texts.get(name)?.as_deref())
-            .is_some_and(|name| !name.is_empty() && !name.starts_with("0x"));
+        let printed = self.text(name).unwrap_or_default();
+        let has_name = !printed.is_empty() && !printed.starts_with("0x");
         let lib = funcs
             .resource
             .get(func)
             .and_then(|resource| self.resource_table.lib.get(resource))
-            .and_then(|lib| libs.get(lib).or_else(|| self.libs.get(lib)));
-        let file = funcs
-            .file_name
-            .get(func)
-            .or_else(|| self.sources.filename.get(funcs.source.get(func)?));
+            .and_then(|lib| about.libs.get(lib).or_else(|| self.libs.get(lib)));
+        let file = self.file_of(func);
+        let function = match about.names.name(printed, self.text(file), None) {
+            Cow::Owned(with_place) => Some(into.text(&with_place)),
+            Cow::Borrowed(_) => text(name),
+        };
         Frame {
-            function: text(name).filter(|_| has_name || address.is_none()),
+            function: function.filter(|_| has_name || address.is_none()),
             module: lib.map(|lib| into.text(lib.name())),
             address: address.filter(|_| !has_name),
             file: text(file),

@@ -17,6 +17,7 @@ mod error;
 pub mod firefox;
 pub mod flight_recorder;
 mod foreign;
+mod function_names;
 pub mod hipprof;
 mod importer;
 mod json;

@@ -10,14 +10,16 @@
 mod document;
 mod evented;
 
+use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{SampleRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
+use crate::function_names::FunctionNames;
 use crate::importer::{Head, Import, Importer};
 use crate::json::read_object;
 use crate::time::rounded_ns;
 use crate::{Error, mended};
-use document::{Document, Profile};
+use document::{Document, FrameText, Profile};
 
 pub const IMPORTER: Importer = Importer {
     name: "speedscope",
@@ -79,17 +81,31 @@ impl Scale {
     }
 }
 
-fn write(document: &Document, mut import: Import<'_>) -> Result<Option<i64>, Error> {
-    let frames: Vec<Frame> = document
-        .frames
+fn frames(document: &Document, into: &mut RunWriter) -> Vec<Frame> {
+    // The line of a sample's frame is often the one that ran; that of an entered function is where it begins.
+    let has_first_lines = document
+        .profiles
         .iter()
-        .map(|frame| Frame {
-            function: Some(import.text(&frame.name)).filter(|_| !frame.name.is_empty()),
-            file: frame.file.as_ref().map(|file| import.text(file)),
+        .all(|profile| profile.kind == "evented");
+    let first_line = |frame: &FrameText| frame.line.filter(|_| has_first_lines);
+    let mut names = FunctionNames::default();
+    for frame in &document.frames {
+        names.add(&frame.name, frame.file.as_deref(), first_line(frame));
+    }
+    let frames = document.frames.iter().map(|frame| {
+        let name = names.name(&frame.name, frame.file.as_deref(), first_line(frame));
+        Frame {
+            function: Some(into.text(&name)).filter(|_| !name.is_empty()),
+            file: frame.file.as_ref().map(|file| into.text(file)),
             line: frame.line,
             ..Frame::default()
-        })
-        .collect();
+        }
+    });
+    frames.collect()
+}
+
+fn write(document: &Document, import: Import<'_>) -> Result<Option<i64>, Error> {
+    let frames = frames(document, import.into);
     let timed = document.profiles.iter();
     let starts = timed.filter_map(|profile| Some(profile.start * ns_of(&profile.unit)?));
     let origin_ns = starts.reduce(f64::min);

@@ -52,6 +52,22 @@ fn samples_and_stacks_of_a_thread_with_its_own_tables_become_rows() {
 }
 
 #[test]
+fn functions_of_one_name_in_several_files_are_told_apart() {
+    let named = OWN
+        .replace("\"name\": [0, 1]", "\"name\": [0, 0]")
+        .replace("\"fileName\": [null, 2]", "\"fileName\": [1, 2]");
+    let run = read(
+        &named.replace("\"inner\"", "\"src/b.c\""),
+        &Options::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        run.rows("stacks", "function file"),
+        ["main (b.c) src/b.c", "main (a.c) a.c"]
+    );
+}
+
+#[test]
 fn tables_that_threads_share_are_read_once_and_addresses_are_no_names() {
     let run = read(SHARED, &Options::default()).unwrap();
     assert_eq!(

@@ -53,6 +53,35 @@ fn samples_and_functions_become_rows() {
 }
 
 #[test]
+fn functions_of_one_name_in_several_files_are_told_apart() {
+    let named = DOCUMENT
+        .replace(
+            "{\"name\": \"mm\", \"line\": -1}",
+            "{\"name\": \"main\", \"file\": \"lib/b.py\", \"line\": 7}",
+        )
+        .replace(
+            "{\"name\": \"add\"}",
+            "{\"name\": \"main\", \"file\": \"lib/b.py\", \"line\": 9}",
+        );
+    let run = read(&named, &Options::default()).unwrap();
+    // The line of a sample is the one that ran: both are one function.
+    assert_eq!(
+        run.rows("stacks", "function file line"),
+        [
+            "main (a.py) a.py 3",
+            "main (b.py) lib/b.py 7",
+            "main (b.py) lib/b.py 9"
+        ]
+    );
+    let evented = named.replace("\"sampled\"", "\"evented\"");
+    let run = read(&evented, &Options::default()).unwrap();
+    assert_eq!(
+        run.rows("bricks", "name file line"),
+        ["main (b.py:7) lib/b.py 7", "main (a.py:3) a.py 3"]
+    );
+}
+
+#[test]
 fn samples_that_count_bytes_have_no_times_and_the_run_says_so() {
     let run = read(
         &DOCUMENT.replace(
