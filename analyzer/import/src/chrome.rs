@@ -48,6 +48,7 @@ mod event_arguments;
 mod facts;
 pub(crate) mod feed;
 mod flows;
+mod host_views;
 mod lanes;
 mod launch_flows;
 mod launch_points;

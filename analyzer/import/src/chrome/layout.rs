@@ -362,6 +362,11 @@ enum Side {
     Executor,
 }
 
+/// True of a process that TensorFlow names after a device and the task it belongs to.
+pub(super) fn names_device_of_task(process: &str) -> bool {
+    DeviceView::of(process).is_some_and(|view| !view.task.is_empty())
+}
+
 impl<'n> DeviceView<'n> {
     fn of(name: &'n str) -> Option<Self> {
         const KINDS: [(&str, usize); 3] =

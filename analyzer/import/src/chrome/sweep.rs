@@ -9,6 +9,7 @@ use super::autograd;
 use super::category::Class;
 use super::collector::believable;
 use super::collector::{Collector, Step, class_of_work, id_of_place};
+use super::host_views::{self, HostViews};
 use super::launch_points;
 use super::profiler_ranges::Launch;
 use super::python::python_place;
@@ -123,6 +124,7 @@ pub(super) fn sweep(
         device_work: None,
         overlaps: 0,
     };
+    let mut views = HostViews::new(&sweep.collector.lanes);
     while let Some(words) = records.next()? {
         let record = Host::from_words(words);
         let collector = &mut sweep.collector;
@@ -130,6 +132,8 @@ pub(super) fn sweep(
             collector.notes.leave_out(believable::FAR);
         } else if collector.doubts.is_again(&record) {
             collector.notes.repeat(believable::TWICE);
+        } else if views.is_shown(&record, &collector.lanes) {
+            collector.notes.repeat(host_views::SEEN_BEFORE);
         } else if collector.doubts.is_after_the_end(&record) {
             collector.notes.leave_out(believable::AFTER_THE_END);
         } else {

@@ -491,6 +491,35 @@ fn the_views_that_tensorflow_gives_of_a_gpu_are_one_gpu() {
 }
 
 #[test]
+fn operators_that_several_processes_of_one_device_show_are_one() {
+    let op = |name: &str, pid: &str, times: (u32, u32)| {
+        slice("Op", name, (pid, "0"), times, &format!(r#""op": "{name}""#))
+    };
+    let of = |second: &str| {
+        let cpu = "/job:localhost/replica:0/task:0/cpu:0 Compute";
+        let run = import(trace(&[
+            process("1", cpu),
+            process("4", second),
+            op("Mul", "1", (0, 20)),
+            op("Add", "1", (20, 5)),
+            op("Mul", "4", (0, 20)),
+            op("Add", "4", (20, 6)),
+        ]));
+        run.unwrap()
+    };
+    let run = of("/job:localhost/replica:0/task:0/cpu:0 Compute");
+    // What only one of them shows stays.
+    assert_eq!(
+        run.rows("bricks", "name dur_ns"),
+        ["Mul 20000", "Add 5000", "Add 6000"]
+    );
+    assert_eq!(run.repeated("another process with the name"), 1);
+    let other_task = of("/job:localhost/replica:0/task:1/cpu:0 Compute");
+    assert_eq!(other_task.rows("bricks", "name").len(), 4);
+    assert_eq!(of("python").rows("bricks", "name").len(), 4);
+}
+
+#[test]
 fn operators_for_a_device_that_no_other_process_shows_are_counted() {
     let op = |pid: &str, start: u32| slice("Op", "MatMul", (pid, "0"), (start, 5), "");
     let of = |device: &str| {
