@@ -50,6 +50,8 @@ impl Event {
 pub struct Block {
     pub address: u64,
     pub bytes: u64,
+    /// Bytes that the program asked for, where they are stated.
+    pub requested: Option<u64>,
     pub is_free: bool,
 }
 
@@ -73,6 +75,8 @@ pub struct Totals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
     pub totals: Totals,
+    /// Bytes that the program asked for in its blocks, which are rounded up from these.
+    pub requested: i64,
     /// Reserved bytes in segments without a block.
     pub in_free_segments: i64,
 }
@@ -156,6 +160,7 @@ impl Sink for Snapshot {
                 // Blocks of a segment follow one another; PyTorch 2.0 does not state their addresses.
                 address: 0,
                 bytes: bytes.cast_unsigned(),
+                requested: number("requested_size").map(i64::cast_unsigned),
                 is_free: state == "inactive",
             });
             return Some(u32::MAX);
@@ -165,10 +170,12 @@ impl Sink for Snapshot {
             self.add_segment(items, device, reserved);
             let active = number("active_size");
             let allocated = number("allocated_size").or(active).unwrap_or(0);
+            let requested = number("requested_size").unwrap_or(allocated);
             let end = self.ends.entry(device).or_default();
             let totals = &mut end.totals;
             totals.reserved = totals.reserved.saturating_add(reserved);
             totals.allocated = totals.allocated.saturating_add(allocated);
+            end.requested = end.requested.saturating_add(requested);
             // Freed blocks that a stream still uses are active.
             if allocated.max(active.unwrap_or(0)) == 0 {
                 end.in_free_segments = end.in_free_segments.saturating_add(reserved);
@@ -323,11 +330,47 @@ impl Snapshot {
         }
     }
 
+    fn has_sizes(&self) -> bool {
+        let is_size = |event: &Event| matches!(event.action, Action::Allocate | Action::Free);
+        self.events.iter().any(is_size)
+    }
+
+    /// True if events state the sizes of blocks. Those of PyTorch state the bytes that the program asked for; a block that is
+    /// still in use shows which.
+    fn events_state_blocks(&self) -> bool {
+        let mut live: HashMap<(u32, u64), u64> = HashMap::new();
+        for event in &self.events {
+            let at = (event.device, event.address);
+            match event.action {
+                Action::Allocate => {
+                    live.insert(at, event.bytes);
+                }
+                Action::Free => {
+                    live.remove(&at);
+                }
+                _ => {}
+            }
+        }
+        let segments = self.segments.iter();
+        let mut blocks =
+            segments.flat_map(|of| of.blocks.iter().map(move |block| (of.device, block)));
+        blocks.any(|(device, block)| {
+            let is_rounded = block.requested.is_some_and(|bytes| bytes < block.bytes);
+            is_rounded && !block.is_free && live.get(&(device, block.address)) == Some(&block.bytes)
+        })
+    }
+
     /// What devices had allocated and reserved before their first event.
     pub fn totals_before(&mut self) -> BTreeMap<u32, Totals> {
-        let ends = self.ends.iter();
-        let mut totals: BTreeMap<u32, Totals> =
-            ends.map(|(device, end)| (*device, end.totals)).collect();
+        let states_requests = self.has_sizes() && !self.events_state_blocks();
+        let ends = self.ends.iter().map(|(device, end)| {
+            let mut totals = end.totals;
+            if states_requests {
+                totals.allocated = end.requested;
+            }
+            (*device, totals)
+        });
+        let mut totals: BTreeMap<u32, Totals> = ends.collect();
         // A cut snapshot has no device for its events, and no end to count back from.
         for event in &mut self.events {
             if event.device == u32::MAX {

@@ -208,6 +208,30 @@ fn events_without_times_keep_their_order_and_give_the_peak() {
 }
 
 #[test]
+fn blocks_that_are_rounded_up_hold_nothing_from_before() {
+    let event = |action: &str, addr: u64, size: u64, time_us: u64| serde_json::json!({"action": action, "addr": addr, "size": size, "time_us": time_us});
+    // A block of 512 bytes for the 4 that were asked for, and one of 1,024 for 1,000 from before.
+    let segment = serde_json::json!({"device": 0, "total_size": 4096, "allocated_size": 1536, "active_size": 1536, "requested_size": 1004});
+    let events = [
+        event("alloc", 1, 4, 5),
+        event("alloc", 2, 8, 6),
+        event("free_completed", 2, 8, 7),
+    ];
+    let snapshot = serde_json::json!({"segments": [segment], "device_traces": [events]});
+    let run = read(&pickled(&snapshot), false).unwrap();
+    let allocated = run.rows("counters", "name value").into_iter();
+    let allocated: Vec<String> = allocated.filter(|row| row.contains("allocated")).collect();
+    assert_eq!(
+        allocated,
+        [
+            "gpu0 allocated 1004",
+            "gpu0 allocated 1012",
+            "gpu0 allocated 1004"
+        ]
+    );
+}
+
+#[test]
 fn sizes_that_no_address_space_has_are_set_aside() {
     let event = |action: &str, size: i64| serde_json::json!({"action": action, "addr": 1, "size": size, "time_us": 5});
     let events = [
