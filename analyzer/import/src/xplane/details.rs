@@ -1,6 +1,8 @@
 //! Details of kernels and copies, which XLA writes as one text: `regs:32 static_shared:0 grid:4,1,1 …`
 //! (`ToXStat` of `cupti_collector.h`).
 
+use crate::cuda::cupti_enums::Direction;
+
 pub fn word<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let mut words = text.split_ascii_whitespace();
     words.find_map(|word| word.strip_prefix(key)?.strip_prefix(':'))
@@ -18,6 +20,10 @@ pub fn dimensions(text: &str, key: &str) -> Option<[u32; 3]> {
 
 /// Direction of a copy, from the event's name and its kinds of memory.
 pub fn direction(name: &str, source: Option<&str>, target: Option<&str>) -> Option<&'static str> {
+    // AMD's events, such as `CopyDeviceToDevice`.
+    if let Some(direction) = Direction::from_words(name) {
+        return Some(direction.name());
+    }
     let name = name.to_ascii_lowercase();
     for (word, direction) in [
         ("h2d", "h2d"),
@@ -38,4 +44,23 @@ pub fn direction(name: &str, source: Option<&str>, target: Option<&str>) -> Opti
         (false, true) => "d2h",
         (false, false) => "d2d",
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_go_by_their_name_or_their_kinds_of_memory() {
+        for (name, kinds, expected) in [
+            ("MemcpyH2D", [None, None], Some("h2d")),
+            ("CopyDeviceToDevice", [None, None], Some("d2d")),
+            ("CopyDeviceToHost", [None, None], Some("d2h")),
+            ("Memset", [None, None], Some("memset")),
+            ("MemcpyOther", [Some("pinned"), Some("device")], Some("h2d")),
+            ("MemcpyOther", [None, None], None),
+        ] {
+            assert_eq!(direction(name, kinds[0], kinds[1]), expected, "{name}");
+        }
+    }
 }
