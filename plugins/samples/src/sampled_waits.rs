@@ -59,10 +59,11 @@ impl WaitPlace {
     fn shown(&self) -> String {
         let name = self.function.shown_name();
         match self.file.as_deref() {
-            Some(file) if without_place(name, Some(file)) == name => {
-                format!("{} ({})", short(name), file_name(file))
+            Some(file) => {
+                let name = short(without_place(name, Some(file)));
+                format!("{name} ({})", file_name(file))
             }
-            _ => short(name),
+            None => short(name),
         }
     }
 }

@@ -72,6 +72,30 @@ fn samples_of_waits_count_in_no_share_of_what_ran() {
     );
 }
 
+/// As imports name functions where several files have the name.
+#[test]
+fn findings_keep_the_file_of_a_function() {
+    let mut fixture = program("time");
+    fixture.stacks[0].function = Some("main (train.py)");
+    fixture.stacks[1].function = Some("join (threading.py)");
+    let samples = fixture.samples.clone();
+    fixture.samples.extend(
+        samples
+            .into_iter()
+            .filter(|of| of.stack == Some(1))
+            .cycle()
+            .take(100),
+    );
+    fixture.samples.extend((0..100).map(|nth| Sample {
+        event: "time",
+        ..sample(nth, 2)
+    }));
+    let output = fixture.analyse();
+    let title = |code: &str| output.finding(code).unwrap().title.clone();
+    assert!(title("hottest").starts_with("main (train.py) ran in 96 % of 120 samples"));
+    assert!(title("sampled_waits").starts_with("MainThread waits in join (threading.py) in 60 %"));
+}
+
 #[test]
 fn a_processors_clock_stands_still_while_a_thread_waits() {
     let output = program("cpu-clock").analyse();
