@@ -79,6 +79,8 @@ pub struct PlaceTimes {
     pub first_ns: i64,
     pub last_ns: i64,
     pub busy_ns: i64,
+    /// Sum of the durations of its operations, which may run at the same time.
+    pub dur_ns: i64,
     pub parts: IdleParts,
     pub gaps: u64,
     /// Duration of the longest gap.
@@ -114,7 +116,11 @@ impl Place {
             operations: operations.len() as u64,
             first_ns: first.start_ns,
             last_ns: first.end_ns,
-            busy_ns: first.end_ns.saturating_sub(first.start_ns),
+            busy_ns: first.dur_ns(),
+            dur_ns: operations
+                .iter()
+                .map(Operation::dur_ns)
+                .fold(0, i64::saturating_add),
             parts: IdleParts::default(),
             gaps: 0,
             longest_ns: None,

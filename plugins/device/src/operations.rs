@@ -28,6 +28,12 @@ pub struct Operation {
     pub shares_call: bool,
 }
 
+impl Operation {
+    pub fn dur_ns(&self) -> i64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
 /// A kernel name or a transfer direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {

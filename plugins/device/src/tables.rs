@@ -16,7 +16,7 @@ use crate::sums::{LongGap, PlaceKey};
 /// parts of the span; `idle_share`: idle / span; `not_queued_ns`, `launching_ns`, `not_started_ns`, `not_known_ns`:
 /// parts of idle, see [`mod@crate::idle`], the first three null if no call shows them; `queue_mean`, `queue_max`:
 /// operations launched but not started, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`: ends
-/// of the span.
+/// of the span; `dur_ns`: sum of the durations of its operations, which may overlap.
 pub fn idle(places: &BTreeMap<PlaceKey, PlaceTimes>) -> TableBuilder {
     let places = || places.values();
     let share = |place: &PlaceTimes| {
@@ -47,6 +47,7 @@ pub fn idle(places: &BTreeMap<PlaceKey, PlaceTimes>) -> TableBuilder {
         .u64("queue_max", places().map(most))
         .i64("first_ns", places().map(|place| place.first_ns))
         .i64("last_ns", places().map(|place| place.last_ns))
+        .i64("dur_ns", places().map(|place| place.dur_ns))
 }
 
 /// Table `launches`: each kernel name and transfer direction, by latency, longest first.

@@ -271,6 +271,11 @@ fn a_device_is_busy_while_any_of_its_streams_is() {
         [Some(20), Some(50), Some(0), Some(0), Some(0)]
     );
     assert_eq!(
+        ints(&output, "idle", "dur_ns"),
+        [Some(100), Some(50), Some(30), Some(20), Some(5)],
+        "work that runs at the same time counts each time"
+    );
+    assert_eq!(
         ints(&output, "idle", "queue_max"),
         [None; 5],
         "no call, no queue"

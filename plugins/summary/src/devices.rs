@@ -42,6 +42,22 @@ pub struct Causes {
     pub not_known_ns: Option<i64>,
 }
 
+/// Recorded operations of one kind, and the sum of their durations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    pub operations: u64,
+    pub dur_ns: i64,
+}
+
+/// Recorded copies and fills.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    pub work: Work,
+    /// Number of those that state their bytes, and the sum of these.
+    pub stated: u64,
+    pub bytes: u64,
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
     /// Name in tables: `gpu0`.
@@ -57,6 +73,8 @@ pub struct Device {
     /// Number of idle gaps between its first work and its last, and the longest.
     pub gaps: u64,
     pub longest_gap_ns: i64,
+    pub kernels: Work,
+    pub copies: Copies,
 }
 
 /// Reads the devices in `device.idle`, and the split of the time from the first work of any to the last.
@@ -80,14 +98,24 @@ pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<Split>
             },
             gaps: idle.u64("gaps")?.get(row).unwrap_or(0),
             longest_gap_ns: ns("longest_ns")?.get(row).unwrap_or(0),
+            kernels: Work {
+                operations: idle.u64("operations")?.get(row).unwrap_or(0),
+                dur_ns: ns("dur_ns")?.get(row).unwrap_or(0),
+            },
             ..Device::default()
         });
     }
     let splits = splits(&run.table("exposure")?)?;
+    let copies = copies(&run.table("copies")?)?;
     let models = models(&run.table("devices")?)?;
     let peaks = peaks(memory)?;
     for device in &mut devices {
         device.split = splits.get(&device.place).copied().unwrap_or_default();
+        // What is no copy and no fill is a kernel.
+        device.copies = copies.get(&device.place).copied().unwrap_or_default();
+        let (kernels, copied) = (&mut device.kernels, device.copies.work);
+        kernels.operations = kernels.operations.saturating_sub(copied.operations);
+        kernels.dur_ns = kernels.dur_ns.saturating_sub(copied.dur_ns).max(0);
         device.peak_bytes = peaks.get(&device.place).copied();
         if let Some((model, bytes)) = models.get(&device.place) {
             device.model.clone_from(model);
@@ -114,6 +142,23 @@ fn splits(exposure: &Table) -> Result<BTreeMap<String, Split>> {
         *part = part.saturating_add(ns.unwrap_or(0));
     }
     Ok(splits)
+}
+
+/// Copies and fills of each device, over all directions.
+fn copies(table: &Table) -> Result<BTreeMap<String, Copies>> {
+    let (operations, dur_ns) = (table.u64("operations")?, table.i64("dur_ns")?);
+    let (stated, bytes) = (table.u64("stated")?, table.u64("bytes")?);
+    let mut all: BTreeMap<String, Copies> = BTreeMap::new();
+    for (row, place) in table.text("place")?.iter().enumerate() {
+        let of = all.entry(place.unwrap_or_default().to_owned()).or_default();
+        let add = |sum: &mut u64, more: Option<u64>| *sum = sum.saturating_add(more.unwrap_or(0));
+        add(&mut of.work.operations, operations.get(row));
+        add(&mut of.stated, stated.get(row));
+        add(&mut of.bytes, bytes.get(row));
+        let more_ns = dur_ns.get(row).unwrap_or(0);
+        of.work.dur_ns = of.work.dur_ns.saturating_add(more_ns);
+    }
+    Ok(all)
 }
 
 type Model = (Option<String>, Option<u64>);
@@ -153,7 +198,9 @@ fn peaks(table: &Table) -> Result<BTreeMap<String, i64>> {
 /// `span_ns`: from its first work to its last; `wall_share`: busy / wall; `computation_ns`, `communication_ns`,
 /// `copy_ns`, `idle_ns`: each instant of the span once (`device.exposure`); `not_queued_ns`, `launching_ns`,
 /// `not_started_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall time before its first and
-/// after its last work; `peak_bytes`, `memory_bytes`: largest use and size of its memory.
+/// after its last work; `peak_bytes`, `memory_bytes`: largest use and size of its memory; `kernels`, `copies`: recorded
+/// kernels, and copies and fills; `kernels_ns`, `copies_ns`: sums of their durations, which may overlap;
+/// `copies_stated`, `copies_bytes`: copies and fills that state their bytes, and the sum of these, null if none does.
 pub fn table(facts: &Facts) -> TableBuilder {
     let rows = &facts.devices;
     let ns = |of: fn(&Device) -> i64| rows.iter().map(of).collect::<Vec<_>>();
@@ -179,4 +226,14 @@ pub fn table(facts: &Facts) -> TableBuilder {
         .i64("outside_ns", rows.iter().map(outside))
         .i64("peak_bytes", rows.iter().map(|row| row.peak_bytes))
         .u64("memory_bytes", rows.iter().map(|row| row.memory_bytes))
+        .u64("kernels", rows.iter().map(|row| row.kernels.operations))
+        .i64("kernels_ns", ns(|row| row.kernels.dur_ns))
+        .u64("copies", rows.iter().map(|row| row.copies.work.operations))
+        .i64("copies_ns", ns(|row| row.copies.work.dur_ns))
+        .u64("copies_stated", rows.iter().map(|row| row.copies.stated))
+        .u64(
+            "copies_bytes",
+            rows.iter()
+                .map(|row| (row.copies.stated > 0).then_some(row.copies.bytes)),
+        )
 }

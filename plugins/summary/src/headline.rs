@@ -45,6 +45,8 @@ impl<'a> Headline<'a> {
     ///   a single iteration.
     /// - `accelerator`: what the devices are called (`GPU`, `NPU`); null without devices.
     /// - `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of the mean device.
+    /// - `busy_at_least`: some launched work was not recorded, so the devices were busy for at least that share, and
+    ///   idle time is not known; null without devices.
     /// - `share_of`: `wall`, or `span` if the wall is not known.
     /// - `host_lane`: what a lane of the host is (`thread`, `lane`).
     /// - `threads`, `threads_busy_share`: of the host; the share is null if its rows only say that threads ran or
@@ -53,6 +55,8 @@ impl<'a> Headline<'a> {
     /// - `gain_ns`, `gain_share`: upper limits, for the wall time, of the change `gain_by`, from table `gain_source`.
     /// - `gain_not_known`: why there is no gain.
     /// - `peak_bytes`: of the device with the most.
+    /// - `kernel_names`, `kernels`, `kernels_ns`: kernels of all devices: their names, their launches, and the sum of
+    ///   their durations; null without kernels.
     pub fn table(&self) -> TableBuilder {
         let facts = self.facts;
         let has_times = facts.meaningless.is_none();
@@ -67,6 +71,15 @@ impl<'a> Headline<'a> {
         };
         let limit = self.limit.as_ref().filter(|_| facts.is_judged);
         let peaks = facts.devices.iter().filter_map(|device| device.peak_bytes);
+        let kernels = || Some(&facts.kernels).filter(|all| !all.is_empty());
+        let launches = kernels().map(|all| {
+            let calls = all.iter().map(|kernel| kernel.calls);
+            calls.fold(0, u64::saturating_add)
+        });
+        let kernels_ns = kernels().map(|all| {
+            let times = all.iter().map(|kernel| kernel.dur_ns);
+            times.fold(0, i64::saturating_add)
+        });
         let share = |of: fn(&Shares) -> f64| [shares.map(of)];
         let is_host = !facts.host.categories.is_empty();
         let busy = facts.host.busy_share();
@@ -86,6 +99,10 @@ impl<'a> Headline<'a> {
             .f64("communication_share", share(|of| of.communication))
             .f64("copy_share", share(|of| of.copy))
             .f64("idle_share", share(|of| of.idle))
+            .bool(
+                "busy_at_least",
+                [shares.map(|_| facts.empty_graphs.is_some())],
+            )
             .text("share_of", [shares.map(|shares| shares.of)])
             .text("host_lane", [is_host.then_some(facts.host_lane)])
             .u64("threads", [is_host.then_some(facts.host.threads)])
@@ -105,5 +122,8 @@ impl<'a> Headline<'a> {
             .text("gain_source", [gain.map(|gain| gain.2)])
             .text("gain_not_known", [not_known])
             .i64("peak_bytes", [peaks.max()])
+            .u64("kernel_names", [kernels().map(|all| all.len() as u64)])
+            .u64("kernels", [launches])
+            .i64("kernels_ns", [kernels_ns])
     }
 }

@@ -57,7 +57,11 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 44] {
         may(
             "idle",
             "SELECT place, span_ns, idle_ns, busy_ns, not_queued_ns, launching_ns, not_started_ns, not_known_ns, gaps, \
-         longest_ns FROM device.idle WHERE stream IS NULL",
+         longest_ns, operations, dur_ns FROM device.idle WHERE stream IS NULL",
+        ),
+        may(
+            "copies",
+            "SELECT place, operations, dur_ns, bytes, stated FROM device.copies",
         ),
         may(
             "launches",

@@ -24,7 +24,9 @@ fn devices(rows: &[(&str, i64, i64, i64, i64)]) -> [TableBuilder; 2] {
         .i64("not_started_ns", none())
         .i64("not_known_ns", none())
         .u64("gaps", rows.iter().map(|_| 0_u64))
-        .i64("longest_ns", none());
+        .i64("longest_ns", none())
+        .u64("operations", rows.iter().map(|_| 5_u64))
+        .i64("dur_ns", rows.iter().map(busy));
     let parts = rows.iter().flat_map(|row| {
         [
             (row.0, "computation", row.2),
@@ -1381,6 +1383,39 @@ fn communication_alone_is_not_bound_by_what_lies_between() {
     );
 }
 
+#[test]
+fn a_device_states_its_kernels_and_copies_with_their_times() {
+    let [idle, exposure] = devices(&[
+        ("gpu0", 10 * MS, 4 * MS, 0, MS),
+        ("gpu1", 10 * MS, 2 * MS, 0, 0),
+    ]);
+    let copies = Table::build("copies")
+        .text("place", ["gpu0", "gpu0"])
+        .u64("operations", [1_u64, 2])
+        .i64("dur_ns", [MS / 2, MS / 2])
+        .u64("bytes", [Some(1_000_u64), None])
+        .u64("stated", [1_u64, 0]);
+    let launched = kernels(&[("gemm", 4, 5 * MS), ("relu", 3, MS)]);
+    let output = summary([wall(10 * MS, 9), idle, exposure, copies, launched]);
+    let table = output.table("devices");
+    let counts = |column: &str| -> Vec<_> { table.u64(column).unwrap().iter().collect() };
+    let times = |column: &str| -> Vec<_> { table.i64(column).unwrap().iter().collect() };
+    assert_eq!(counts("kernels"), [Some(2), Some(5)], "what is no copy");
+    assert_eq!(times("kernels_ns"), [Some(4 * MS), Some(2 * MS)]);
+    assert_eq!(counts("copies"), [Some(3), Some(0)]);
+    assert_eq!(times("copies_ns"), [Some(MS), Some(0)]);
+    assert_eq!(counts("copies_stated"), [Some(1), Some(0)]);
+    assert_eq!(counts("copies_bytes"), [Some(1_000), None]);
+    let headline = output.table("headline");
+    let count = |column: &str| headline.u64(column).unwrap().get(0);
+    assert_eq!(
+        (count("kernel_names"), count("kernels")),
+        (Some(2), Some(7))
+    );
+    assert_eq!(headline.i64("kernels_ns").unwrap().get(0), Some(6 * MS));
+    assert_eq!(headline.bool("busy_at_least").unwrap().get(0), Some(false));
+}
+
 /// A device of 100 ms, 30 ms of which it computes, with these gaps; `rows` say what else was recorded.
 fn idle_device(gaps: u64, longest_ns: i64, rows: Vec<TableBuilder>) -> String {
     let exposure = Table::build("exposure")
@@ -1398,7 +1433,9 @@ fn idle_device(gaps: u64, longest_ns: i64, rows: Vec<TableBuilder>) -> String {
         .i64("not_started_ns", none())
         .i64("not_known_ns", none())
         .u64("gaps", [gaps])
-        .i64("longest_ns", [longest_ns]);
+        .i64("longest_ns", [longest_ns])
+        .u64("operations", [2_u64])
+        .i64("dur_ns", [30 * MS]);
     let kinds = Table::build("path_kinds")
         .text("kind", ["work", "gap"])
         .f64("wall_share", [0.3, 0.7]);

@@ -82,7 +82,9 @@ fn others(ranks: &[Rank], devices: usize, calls: u64) -> Vec<TableBuilder> {
             .i64("not_started_ns", none())
             .i64("not_known_ns", none())
             .u64("gaps", (0..devices).map(|_| 2_u64))
-            .i64("longest_ns", (0..devices).map(|_| 60)),
+            .i64("longest_ns", (0..devices).map(|_| 60))
+            .u64("operations", (0..devices).map(|_| 3_u64))
+            .i64("dur_ns", (0..devices).map(|_| 10)),
         Table::build("exposure")
             .text("scope", (0..devices).map(place))
             .text("kind", (0..devices).map(|_| "computation"))
