@@ -169,7 +169,7 @@ fn ink(kind: Kind) -> Ink {
         Kind::Communication => Ink::Series(5),
         Kind::Copy => Ink::Series(1),
         Kind::Idle => Ink::Unaccounted,
-        Kind::Outside => Ink::Grid,
+        Kind::Outside | Kind::Unrecorded => Ink::Grid,
     }
 }
 

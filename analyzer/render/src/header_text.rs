@@ -184,7 +184,7 @@ fn events(header: &Header) -> String {
         (rows, true) => format!(", at least {} lost", count(rows)),
         (rows, false) => format!(", {} lost", count(rows)),
     };
-    format!("{}, {dropped}{lost}", count(facts.rows))
+    format!("{}, {dropped}{lost}", count(facts.events()))
 }
 
 /// Analyses of a window that are named; of more there is a count.
@@ -363,21 +363,23 @@ const LITTLE_COVERAGE: f64 = 0.5;
 
 pub fn trust(report: &Report) -> Trust {
     let facts = &report.header.facts;
-    let events = units::show(Cell::U64(facts.rows), Unit::None);
+    let recorded = facts.events();
+    let word = agreeing(recorded, "event", "events");
+    let events = format!("{} {word}", units::show(Cell::U64(recorded), Unit::None));
     let (is_complete, mut parts) = match completeness(report) {
         Completeness::Complete => (
             Some(true),
             vec![match failed_checks(report) {
-                0 => format!("completely: {events} events, none dropped"),
+                0 => format!("completely: {events}, none dropped"),
                 // Nothing is missing, and yet something is not as it should be.
-                _ => format!("{events} events, none dropped"),
+                _ => format!("{events}, none dropped"),
             }],
         ),
-        Completeness::NotKnown(reason) => (None, vec![format!("{events} events; {reason}")]),
+        Completeness::NotKnown(reason) => (None, vec![format!("{events}; {reason}")]),
         Completeness::Incomplete(_) => (
             Some(false),
             vec![format!(
-                "in part: {events} events; the first line says what is missing"
+                "in part: {events}; the first line says what is missing"
             )],
         ),
     };

@@ -8,8 +8,11 @@ use trueno_model::{Cell, Finding, Report};
 use super::{Extra, id, prose, table, text};
 use crate::header_text;
 use crate::opening::Opening;
+use crate::view::View;
 
 const KERNELS: usize = 8;
+/// Up to this multiple of a step, the time between two starts looks the same in three figures.
+const SAME_PERIOD: f64 = 1.002;
 const MAX_WORDS_BYTES: usize = 40;
 
 pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
@@ -84,8 +87,18 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
         }
     }
     if let Some(rate) = number("steps_per_s") {
+        // A rate counts what lies between steps, too.
+        let period_ns = 1e9 / rate;
+        let is_step = number("step_ns").is_some_and(|step_ns| period_ns <= SAME_PERIOD * step_ns);
+        let of = match is_step {
+            true => "1 / median".to_owned(),
+            false => format!(
+                "one every {}, from start to start",
+                units::duration(period_ns)
+            ),
+        };
         let rate = units::show(Cell::F64(rate), Unit::from_column("steps_per_s"));
-        cards.push(("steps", rate, "1 / median".to_owned()));
+        cards.push(("steps", rate, of));
     }
     let lanes_busy;
     if let Some(busy) = number("gpu_busy_share") {
@@ -93,7 +106,14 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
             Some("wall") => "of the wall, with any work running",
             _ => "between its first and last work",
         };
-        cards.push((&device_busy, units::percent(busy), of.to_owned()));
+        let busy = units::percent(busy);
+        match opening.is_some_and(|opening| opening.is_busy_at_least()) {
+            true => {
+                let of = format!("{of}; some launched work was not recorded");
+                cards.push((&device_busy, format!("at least {busy}"), of));
+            }
+            false => cards.push((&device_busy, busy, of.to_owned())),
+        }
     } else if let Some(busy) = number("threads_busy_share") {
         let lane = shown("host_lane").unwrap_or_else(|| "thread".to_owned());
         let of = format!("of {} {lane}s", shown("threads").unwrap_or_default());
@@ -193,7 +213,9 @@ fn devices(out: &mut String, opening: &Opening<'_>) {
 fn kernels(out: &mut String, opening: &Opening<'_>) {
     if let Some(kernels) = opening.kernels() {
         out.push_str("<h2>Kernels by time on devices</h2>\n");
-        table::plain(out, &kernels, KERNELS);
+        let mut view = View::new(&kernels, KERNELS);
+        view.rest = opening.all_kernels(KERNELS).or(view.rest);
+        table::view(out, &kernels, &view);
     }
 }
 

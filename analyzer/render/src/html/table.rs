@@ -57,7 +57,10 @@ fn recorded<'a>(table: &'a Table, column: &str, row: usize) -> Option<&'a str> {
 }
 
 pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
-    let view = View::new(table, top);
+    view(out, table, &View::new(table, top));
+}
+
+pub(super) fn view(out: &mut String, table: &Table, view: &View) {
     let mut notes = view.constant.clone();
     if !view.columns.is_empty() {
         out.push_str("<div class=\"scroll\" tabindex=\"0\"><table><thead><tr>");

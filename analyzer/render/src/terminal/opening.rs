@@ -95,20 +95,15 @@ pub fn devices(report: &Report, out: &mut Out<'_>) {
         let bar = bar(&device.parts, columns);
         let bar = out.paint(Meaning::Bar, &bar);
         out.line(&format!("{}{bar}", " ".repeat(INDENT)));
-        let faint = Some(Meaning::Faint);
-        out.hanging(
-            INDENT,
-            ("", Meaning::Faint),
-            &legend(&device.legend()),
-            faint,
-        );
+        legend(&device.words, out);
     }
     let (Some(kernels), true) = (opening.kernels(), out.page.detail == Detail::Brief) else {
         return;
     };
     out.blank();
     out.titled("kernels", "by time on devices");
-    let view = View::new(&kernels, KERNELS);
+    let mut view = View::new(&kernels, KERNELS);
+    view.rest = opening.all_kernels(KERNELS).or(view.rest);
     let room = out.page.width - 2 * INDENT;
     for line in fitted::lines(&view, room, Absent::Unsaid, out.page.palette) {
         out.line(&format!("{}{line}", " ".repeat(2 * INDENT)));
@@ -168,20 +163,35 @@ fn glyph(kind: Kind) -> char {
         Kind::Copy => '▒',
         Kind::Idle => '░',
         Kind::Outside => '·',
+        Kind::Unrecorded => '?',
     }
 }
 
-fn legend(text: &str) -> String {
-    let part = |part: &str| {
-        let kind = Kind::ALL
-            .into_iter()
-            .find(|kind| part.starts_with(kind.name()));
-        match kind {
-            Some(kind) => format!("{} {part}", glyph(kind)),
-            None => part.to_owned(),
+/// Between two parts of a legend that share a line.
+const APART: &str = "  ";
+
+/// A legend on as few lines as hold its parts whole. Only a part that is wider than a line is broken.
+fn legend(words: &[(Kind, String)], out: &mut Out<'_>) {
+    let room = out.page.width.saturating_sub(INDENT);
+    let mut lines: Vec<String> = Vec::new();
+    for (kind, words) in words {
+        let part = format!("{} {}", glyph(*kind), width::printable(words));
+        let longer = lines.last().map(|line| format!("{line}{APART}{part}"));
+        match (lines.last_mut(), longer) {
+            (Some(last), Some(longer)) if width::measure(&longer) <= room => *last = longer,
+            _ => lines.push(part),
         }
-    };
-    text.split(" · ").map(part).collect::<Vec<_>>().join("  ")
+    }
+    let faint = Some(Meaning::Faint);
+    for line in lines {
+        match line.split_once(' ') {
+            // What is broken goes on below its words, not below its mark.
+            Some((mark, words)) if width::measure(&line) > room => {
+                out.hanging(INDENT, (mark, Meaning::Faint), words, faint);
+            }
+            _ => out.hanging(INDENT, ("", Meaning::Faint), &line, faint),
+        }
+    }
 }
 
 /// Parts of one bar, with boundaries rounded to the nearest column.
