@@ -294,5 +294,7 @@ fn a_trace_of_asynchronous_intervals_says_that_they_only_bound_their_work() {
     dir.command(&["report", "open.json"])
         .exits(3)
         .stdout_starts("2 intervals only bound the work in them; the work itself was not recorded")
-        .stderr_has("a 1 (0.005 ms on average, 0.005 ms at most), b 1 (0.007 ms on average, 0.007 ms at most)");
+        .stderr_has(
+            "a 1 (5.00 µs on average, 5.00 µs at most), b 1 (7.00 µs on average, 7.00 µs at most)",
+        );
 }

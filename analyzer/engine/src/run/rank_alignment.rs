@@ -4,7 +4,7 @@
 //! (`clock.origin_realtime_ns`); the times of all others are moved by how much later they began.
 //! So events of two ranks compare as well as the clocks of their hosts agree.
 
-use trueno_model::{Problem, ranks};
+use trueno_model::{Problem, ranks, units};
 
 use super::ranks::Member;
 
@@ -56,9 +56,9 @@ fn apart(members: &[Member]) -> Option<Problem> {
     for &(start_ns, end_ns, rank) in &spans[1..] {
         if start_ns > reached_ns {
             let text = format!(
-                "by the clocks of the hosts, rank {rank} began {} ns after all earlier ranks had ended: \
+                "by the clocks of the hosts, rank {rank} began {} after all earlier ranks had ended: \
                  either they belong to different jobs, or a clock is wrong",
-                start_ns - reached_ns
+                units::duration((start_ns - reached_ns) as f64)
             );
             return Some(Problem::warning("ranks_apart", text));
         }

@@ -271,9 +271,12 @@ impl Messages {
             } else {
                 String::new()
             };
+            // A note is one line.
+            let line = text.replace("\\n", " ");
+            let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
             context
                 .notes
-                .warn(format!("the profiler said: {text}{others}"));
+                .warn(format!("the profiler said: {line}{others}"));
         }
     }
 }

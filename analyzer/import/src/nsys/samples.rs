@@ -3,6 +3,7 @@
 //! Both tables are read in order of the sample's id, each sample before its functions, and these from the outermost
 //! inwards.
 
+use trueno_analysis::wording;
 use trueno_format::run_writer::Text;
 use trueno_format::schema::SampleRow;
 use trueno_format::stacks::{Frame, Stacks};
@@ -179,16 +180,18 @@ impl Counts {
         let is_much = |part: u64| part > kept / 10;
         if is_much(self.without_callers) {
             context.notes.warn(format!(
-                "{} of {kept} CPU samples have no callers: only the function that ran is known (hint: `nsys profile \
+                "{} of {} CPU samples have no callers: only the function that ran is known (hint: `nsys profile \
                  --samples-per-backtrace=1` records the callers of each)",
-                self.without_callers
+                wording::count(self.without_callers),
+                wording::count(kept)
             ));
         }
         if is_much(self.cut) {
             context.notes.warn(format!(
-                "{} of {kept} CPU samples lack the outermost functions of their stack, so the inclusive time of such \
+                "{} of {} CPU samples lack the outermost functions of their stack, so the inclusive time of such \
                  functions is too low",
-                self.cut
+                wording::count(self.cut),
+                wording::count(kept)
             ));
         }
     }

@@ -353,7 +353,7 @@ fn messages_that_differ_only_by_a_number_are_one_warning() {
     let message = |pid: i64, text: &str| format!("(100, 2, '{text}', {})", pid << 24);
     let messages = [
         message(5, "No NVTX events collected."),
-        message(6, "Buffer 1 of 20 was lost."),
+        message(6, "Buffer 1 of 20\n was\\nlost."),
         message(6, "No NVTX events collected."),
         message(7, "No NVTX events collected."),
     ];

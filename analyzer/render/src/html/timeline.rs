@@ -115,6 +115,7 @@ pub(super) fn note(timeline: &Timeline) -> String {
         trueno_model::units::show(trueno_model::Cell::U64(n), trueno_model::units::Unit::None)
     };
     let mut note = match timeline.longer_than_ns {
+        None if timeline.spans == 1 => "The only interval is drawn.".to_owned(),
         None => format!(
             "All {} intervals are drawn one by one.",
             count(timeline.spans)

@@ -1,5 +1,6 @@
 //! Intervals that belong to no thread.
 
+use trueno_analysis::wording;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Collector;
@@ -44,12 +45,11 @@ impl Collector<'_> {
         names.sort_by_key(|(name, tasks)| (std::cmp::Reverse(tasks.count), *name));
         let titles = names.iter().take(MAX_TITLES).map(|(name, tasks)| {
             let name = self.into.str(self.texts[*name as usize]);
-            let ms = |ns: f64| format!("{:.3} ms", ns / 1e6);
-            let mean = ms(tasks.total_ns as f64 / tasks.count as f64);
-            let longest = ms(tasks.longest_ns as f64);
+            let mean = wording::time((tasks.total_ns as f64 / tasks.count as f64).round() as i64);
+            let longest = wording::time(tasks.longest_ns);
             format!(
                 "{name} {} ({mean} on average, {longest} at most)",
-                tasks.count
+                wording::count(tasks.count)
             )
         });
         let mut titles = titles.collect::<Vec<_>>().join(", ");

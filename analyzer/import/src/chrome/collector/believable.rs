@@ -6,6 +6,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
+use trueno_analysis::wording;
+
 use crate::chrome::record::{
     HOST_WORDS, Host, HostEvent, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time,
 };
@@ -240,7 +242,8 @@ impl Doubts {
 }
 
 fn counted(count: u64, one: &str, many: &str, what: &str) -> String {
-    format!("{count} {} {what}", if count == 1 { one } else { many })
+    let word = if count == 1 { one } else { many };
+    format!("{} {word} {what}", wording::count(count))
 }
 
 fn without_place(record: &Host) -> [u64; HOST_WORDS] {

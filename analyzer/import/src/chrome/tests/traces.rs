@@ -116,7 +116,7 @@ fn kineto_becomes_linked_rows() {
         run.notes
             .warnings
             .iter()
-            .any(|text| text.starts_with("1 kernels")),
+            .any(|text| text.starts_with("1 kernel, transfer or wait has")),
         "{:?}",
         run.notes
     );
@@ -520,7 +520,7 @@ fn requests_that_are_open_at_once_are_no_parts_of_each_other() {
             "resnet50 60000 30000 - bound",
         ]
     );
-    let warning = "asynchronous intervals and nothing else: resnet50 3 (0.030 ms on average, 0.050 ms at most), decode 1";
+    let warning = "asynchronous intervals and nothing else: resnet50 3 (30.0 µs on average, 50.0 µs at most), decode 1";
     assert!(run.warns(warning), "{:?}", run.notes.warnings);
     // Beside other work they are as ever.
     let work =
