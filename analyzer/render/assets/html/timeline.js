@@ -373,7 +373,7 @@ class Timeline {
     flush();
     pen.globalAlpha = 1;
     pen.fillStyle = colour('--faint');
-    pen.fillText(this.valueText(row.curve, high > 0 ? high : low), this.gutter + 4, top + 5);
+    pen.fillText(high > 0 ? `max ${this.valueText(row.curve, high)}` : `min ${this.valueText(row.curve, low)}`, this.gutter + 4, top + 5);
   }
   // A queue is empty after its last change; of a counter the last reading is the last that is known.
   endOf(curve) { return curve.values.at(-1) === 0 ? this.data.until : curve.times.at(-1); }
