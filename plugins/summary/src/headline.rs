@@ -2,10 +2,13 @@
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::facts::Facts;
+use crate::facts::{Facts, Prediction};
 use crate::gain::Gain;
 use crate::limit::{Limit, Shares};
 use crate::sentence;
+
+/// Gains below this share of the wall are not named, see [`crate::gain`].
+const MIN_NAMED: f64 = 0.01;
 
 #[derive(Debug)]
 pub struct Headline<'a> {
@@ -67,7 +70,7 @@ impl<'a> Headline<'a> {
             Gain::Known {
                 fix, ns, source, ..
             } => (Some((fix, *ns, *source)), None),
-            Gain::NotKnown(why) => (None, Some(*why)),
+            Gain::NotKnown(why) => (None, why_not(facts, why)),
         };
         let limit = self.limit.as_ref().filter(|_| facts.is_judged);
         let peaks = facts.devices.iter().filter_map(|device| device.peak_bytes);
@@ -126,4 +129,20 @@ impl<'a> Headline<'a> {
             .u64("kernels", [launches])
             .i64("kernels_ns", [kernels_ns])
     }
+}
+
+/// Gains of names are looked for among few of them: those with enough calls that can be made faster alone. That no name
+/// gains anything is then no reason where another name of the critical path does.
+fn why_not(facts: &Facts, why: &'static str) -> Option<&'static str> {
+    let is_about_names = why.starts_with("no name on the critical path");
+    let gains = |(_, ns): &&Prediction| {
+        let share = facts.gain_share(*ns);
+        share.is_some_and(|share| share >= MIN_NAMED)
+    };
+    let mut gaining = facts.halved.iter().filter(gains).peekable();
+    if !is_about_names || gaining.peek().is_none() {
+        return Some(why);
+    }
+    let is_too_few = gaining.all(|(name, _)| !facts.is_enough(name));
+    is_too_few.then_some("the names that would gain more have too few calls to predict from")
 }

@@ -1384,6 +1384,50 @@ fn communication_alone_is_not_bound_by_what_lies_between() {
 }
 
 #[test]
+fn that_no_name_gains_is_said_only_where_none_does() {
+    let reason = |name: &str, calls: u64, gain_ns: i64| {
+        let [idle, exposure] = devices(&[("gpu0", 10 * MS, 6 * MS, 0, 0)]);
+        let bricks = Table::build("by_brick")
+            .text("lane_kind", ["device"])
+            .text("name", [name])
+            .text("category", ["GEMM"])
+            .i64("self_ns", [6 * MS])
+            .u64("calls", [calls])
+            .i64("inclusive_ns", [6 * MS])
+            .i64("max_ns", [6 * MS / calls as i64]);
+        let path = path("work", 1.0);
+        let launched = kernels(&[("gemm", calls, 6 * MS)]);
+        let gains = halved(&[(name, gain_ns)]);
+        let output = summary([
+            wall(10 * MS, 9),
+            idle,
+            exposure,
+            bricks,
+            path,
+            launched,
+            gains,
+        ]);
+        let table = output.table("headline");
+        let texts = table.text("gain_not_known").unwrap();
+        texts.get(0).map(str::to_owned)
+    };
+    let none = reason("gemm", 1, 1);
+    let none = none.as_deref();
+    assert_eq!(
+        none,
+        Some("no name on the critical path gains more than 1 % of the wall")
+    );
+    let few = reason("aten::mm", 1, 3 * MS);
+    let few = few.as_deref();
+    assert_eq!(
+        few,
+        Some("the names that would gain more have too few calls to predict from")
+    );
+    // A range holds the work of others: nothing is said of it, neither that it gains nor that it does not.
+    assert_eq!(reason("work (a.py:1)", 40, MS), None);
+}
+
+#[test]
 fn a_device_states_its_kernels_and_copies_with_their_times() {
     let [idle, exposure] = devices(&[
         ("gpu0", 10 * MS, 4 * MS, 0, MS),
