@@ -88,7 +88,10 @@ fn training_on_a_gpu() {
     let run = imported(&dir, &[trace]);
     let screen = screen(&dir, &run, 0);
     // 580 µs of 1,000 compute, 300 communicate with nothing beside them.
-    assert!(screen.contains("exposed communication 1.20 ms, 30."), "{screen}");
+    assert!(
+        screen.contains("exposed communication 1.20 ms, 30."),
+        "{screen}"
+    );
     insta::assert_snapshot!(screen);
 }
 

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+#[cfg(test)]
+use trueno_format::run_json::ImportRecord;
 use trueno_format::run_json::Joined;
 use trueno_model::units::{self, Unit};
 use trueno_model::{
-    CHANGED_WHILE_READ, Cell, Header, HeaderWindow, IMPORT_LEFT_OUT, LIVE_ROWS, Problem, RankFacts,
-    Report, RunState, WallSource, rank_numbers, width,
+    CHANGED_WHILE_READ, Cell, Header, HeaderWindow, IMPORT, IMPORT_LEFT_OUT, LIVE_ROWS, Level,
+    Problem, RankFacts, Report, RunState, WallSource, rank_numbers, width,
 };
-use trueno_plugin::agreeing;
+use trueno_plugin::{agreeing, counted};
 
 use crate::opening::Opening;
 
@@ -363,9 +365,7 @@ const LITTLE_COVERAGE: f64 = 0.5;
 
 pub fn trust(report: &Report) -> Trust {
     let facts = &report.header.facts;
-    let recorded = facts.events();
-    let word = agreeing(recorded, "event", "events");
-    let events = format!("{} {word}", units::show(Cell::U64(recorded), Unit::None));
+    let events = counted(facts.events(), "event", "events");
     let (is_complete, mut parts) = match completeness(report) {
         Completeness::Complete => (
             Some(true),
@@ -523,6 +523,64 @@ fn unfinished(report: &Report) -> String {
     }
 }
 
+/// Problems as reports show them, each fact once.
+pub struct Problems<'a> {
+    /// What figures rest on, or lack.
+    pub open: Vec<&'a Problem>,
+    /// Notes on an import that change no figure.
+    pub notes: Vec<&'a Problem>,
+}
+
+/// Part of each note of an import that set records aside, or counts them in another way than the file.
+const CHANGES_FIGURES: &str = "--keep-doubtful";
+
+pub fn problems(report: &Report) -> Problems<'_> {
+    let all = report.problems.iter();
+    let all = all.filter(|problem| !is_repeated(report, problem));
+    let (notes, open) = all.partition(|problem| match &*problem.code {
+        IMPORT => problem.severity < Level::Error && !problem.text.contains(CHANGES_FIGURES),
+        IMPORT_LEFT_OUT => problem.severity == Level::Info,
+        _ => false,
+    });
+    Problems { open, notes }
+}
+
+/// Words at the end of a reason by which a note on the same records is recognised.
+const SAME_WORDS: usize = 6;
+
+/// A note on records that an import set aside says what the list of reasons says. Of the two, the note also says how to
+/// keep the records, so it stays, unless the list is an error.
+fn is_repeated(report: &Report, problem: &Problem) -> bool {
+    let is_same = |reason: &str, note: &str| {
+        let words: Vec<&str> = reason.split(' ').collect();
+        let end = words[words.len().saturating_sub(SAME_WORDS)..].join(" ");
+        note.contains(CHANGES_FIGURES) && note.contains(&end)
+    };
+    let imports = &report.header.facts.imports;
+    if problem.code == IMPORT_LEFT_OUT && problem.severity < Level::Error {
+        let of_file = imports.iter().filter(|import| {
+            let file = width::printable(&import.file);
+            problem
+                .text
+                .contains(&format!("the import of {file} left out"))
+        });
+        let mut of_file = of_file.peekable();
+        let is_said = |reason: &String| {
+            let mut notes = report.problems.iter().filter(|note| note.code == IMPORT);
+            notes.any(|note| is_same(reason, &note.text))
+        };
+        return of_file.peek().is_some() && of_file.all(|import| import.lost.keys().all(is_said));
+    }
+    if problem.code == IMPORT {
+        let mut all = report.problems.iter();
+        let has_error =
+            all.any(|other| other.code == IMPORT_LEFT_OUT && other.severity == Level::Error);
+        let mut reasons = imports.iter().flat_map(|import| import.lost.keys());
+        return has_error && reasons.any(|reason| is_same(reason, &problem.text));
+    }
+    false
+}
+
 pub fn problem(problem: &Problem) -> String {
     format!("{} ({})", problem.text, problem.code)
 }
@@ -530,6 +588,47 @@ pub fn problem(problem: &Problem) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+
+    #[test]
+    fn notes_on_an_import_are_apart_from_what_changes_figures_and_nothing_is_said_twice() {
+        let shown = |severity: Level| {
+            let mut report = testing::report(Vec::new());
+            report.header.facts.imports = vec![ImportRecord {
+                file: "a.json".into(),
+                lost: [("time far from that of all other events".to_owned(), 1)].into(),
+                ..ImportRecord::default()
+            }];
+            let note = |text: &str| Problem::warning(IMPORT, text);
+            report.problems = vec![
+                Problem {
+                    severity,
+                    ..Problem::info(
+                        IMPORT_LEFT_OUT,
+                        "the import of a.json left out 1 record and kept 9 rows: 1 × time far from that of all other events",
+                    )
+                },
+                note(
+                    "1 event has a time far from that of all other events: set aside (--keep-doubtful keeps them)",
+                ),
+                note("5 very long texts were cut"),
+                Problem::warning("rank_missing", "rank 2 is missing"),
+            ];
+            let all = problems(&report);
+            let first = |of: &Vec<&Problem>| -> Vec<String> {
+                let words = of
+                    .iter()
+                    .map(|one| one.text.split(' ').take(3).collect::<Vec<_>>());
+                words.map(|words| words.join(" ")).collect()
+            };
+            (first(&all.open), first(&all.notes))
+        };
+        let notes = || vec!["5 very long".to_owned()];
+        let open = |first: &str| vec![first.to_owned(), "rank 2 is".to_owned()];
+        assert_eq!(shown(Level::Info), (open("1 event has"), notes()));
+        assert_eq!(shown(Level::Warning), (open("1 event has"), notes()));
+        assert_eq!(shown(Level::Error), (open("the import of"), notes()));
+    }
 
     #[test]
     fn a_few_values_are_shown_and_the_others_counted() {

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::io;
 
-use trueno_model::{Finding, Level, Report, Section, SectionStatus, width};
+use trueno_model::{Finding, Level, Problem, Report, Section, SectionStatus, width};
+use trueno_plugin::counted;
 
 use super::form::{DEFAULT_ROWS, Layout, ReportForm};
 use super::top::Top;
@@ -74,20 +75,27 @@ pub fn render(report: &Report, top: usize) -> String {
     for section in &report.sections {
         section_text(&mut out, section, top);
     }
-    if !report.problems.is_empty() {
+    let problems = header_text::problems(report);
+    if !problems.open.is_empty() {
         line(&mut out, format_args!("\n### Problems\n"));
-        for problem in &report.problems {
-            line(
-                &mut out,
-                format_args!(
-                    "- **{}** {}",
-                    problem.severity.shown(),
-                    text(&header_text::problem(problem))
-                ),
-            );
-        }
+        list(&mut out, &problems.open);
+    }
+    if !problems.notes.is_empty() {
+        let notes = counted(problems.notes.len(), "note", "notes");
+        let summary = format!("<details><summary>{notes} on the import</summary>");
+        line(&mut out, format_args!("\n{summary}\n"));
+        list(&mut out, &problems.notes);
+        line(&mut out, format_args!("\n</details>"));
     }
     out
+}
+
+fn list(out: &mut String, problems: &[&Problem]) {
+    for problem in problems {
+        let severity = problem.severity.shown();
+        let problem = header_text::problem(problem);
+        line(out, format_args!("- **{severity}** {}", text(&problem)));
+    }
 }
 
 fn holds_back(out: &mut String, top: &Top) {

@@ -2,7 +2,7 @@
 
 use trueno_model::units::{self, Unit};
 use trueno_model::{Cell, Report};
-use trueno_plugin::{Column, Table, agreeing};
+use trueno_plugin::{Column, Table, counted};
 
 pub const PLUGIN: &str = "summary";
 
@@ -105,10 +105,10 @@ impl Device {
 
 const KERNEL_COLUMNS: [&str; 7] = [
     "kernel",
-    "calls",
-    "mean_ns",
     "dur_ns",
     "share",
+    "calls",
+    "mean_ns",
     "launched_by",
     "occupancy",
 ];
@@ -202,11 +202,6 @@ fn text<'a>(table: &'a Table, column: &str, row: usize) -> Option<&'a str> {
         Cell::Text(text) => Some(text),
         _ => None,
     }
-}
-
-fn counted(count: u64, one: &str, more: &str) -> String {
-    let word = agreeing(count, one, more);
-    format!("{} {word}", units::show(Cell::U64(count), Unit::None))
 }
 
 /// Recorded work of a device: `1,312 kernels, 294 ms`, and `279 copies and fills, 225 MB, 9.4 ms`.

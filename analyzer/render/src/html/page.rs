@@ -73,6 +73,7 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
             text(&timeline::note(of))
         );
     }
+    summary::notes(&mut out, report);
     if !extra.is_summary {
         stacks(&mut out, extra);
         questions::write(&mut out, report, extra, kept);

@@ -49,7 +49,8 @@ pub(super) fn write(
     let (full, empty): (Vec<_>, Vec<_>) = section.tables.iter().partition(|table| table.rows() > 0);
     for (number, one) in full.into_iter().enumerate() {
         let name = id(&["t", &section.plugin, one.name()]);
-        table::write(out, &name, one, "h4", extra.top, kept, number < OPEN);
+        let is_open = number < OPEN && !summary::has_cards_of_all(section, one);
+        table::write(out, &name, one, "h4", extra.top, kept, is_open);
     }
     if !empty.is_empty() {
         let names: Vec<String> = empty

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use trueno_model::units::{self, Unit};
-use trueno_model::{Cell, Finding, Report};
+use trueno_model::{Cell, Finding, Level, Problem, Report, Section};
+use trueno_plugin::{Table, counted};
 
 use super::{Extra, id, prose, table, text};
 use crate::header_text;
@@ -38,23 +39,44 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
         devices(out, &opening);
     }
     top(out, report, extra);
-    if !report.problems.is_empty() {
-        out.push_str("<h2>Problems</h2>\n<ul class=\"findings\">\n");
-        for problem in &report.problems {
-            let level = problem.severity.as_str();
-            let _ = writeln!(
-                out,
-                "<li class=\"{level}\"><span class=\"badge\">{}</span> {}</li>",
-                problem.severity.shown(),
-                text(&header_text::problem(problem))
-            );
-        }
-        out.push_str("</ul>\n");
+    let problems = header_text::problems(report).open;
+    if !problems.is_empty() {
+        out.push_str("<h2>Problems</h2>\n");
+        list(out, &problems);
     }
     if let Some(opening) = opening {
         kernels(out, &opening);
     }
     out.push_str("</section>\n");
+}
+
+fn list(out: &mut String, problems: &[&Problem]) {
+    out.push_str("<ul class=\"findings\">\n");
+    for problem in problems {
+        let level = problem.severity.as_str();
+        let _ = writeln!(
+            out,
+            "<li class=\"{level}\"><span class=\"badge\">{}</span> {}</li>",
+            problem.severity.shown(),
+            text(&header_text::problem(problem))
+        );
+    }
+    out.push_str("</ul>\n");
+}
+
+/// One line for notes on an import that change no figure. Details list them.
+pub(super) fn notes(out: &mut String, report: &Report) {
+    let notes = header_text::problems(report).notes;
+    if notes.is_empty() {
+        return;
+    }
+    let count = counted(notes.len(), "note", "notes");
+    let _ = writeln!(
+        out,
+        "<details class=\"absent\" id=\"notes\"><summary>{count} on the import</summary>"
+    );
+    list(out, &notes);
+    out.push_str("</details>\n");
 }
 
 /// Cards with step time, rate, utilization, limit and memory, if known.
@@ -116,7 +138,8 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
         }
     } else if let Some(busy) = number("threads_busy_share") {
         let lane = shown("host_lane").unwrap_or_else(|| "thread".to_owned());
-        let of = format!("of {} {lane}s", shown("threads").unwrap_or_default());
+        let lanes = number("threads").unwrap_or(0.0) as u64;
+        let of = format!("of {}", counted(lanes, &lane, &format!("{lane}s")));
         lanes_busy = format!("{lane}s busy");
         cards.push((&lanes_busy, units::percent(busy), of));
     }
@@ -212,10 +235,11 @@ fn devices(out: &mut String, opening: &Opening<'_>) {
 
 fn kernels(out: &mut String, opening: &Opening<'_>) {
     if let Some(kernels) = opening.kernels() {
-        out.push_str("<h2>Kernels by time on devices</h2>\n");
+        out.push_str("<div class=\"kernels\"><h2>Kernels by time on devices</h2>\n");
         let mut view = View::new(&kernels, KERNELS);
         view.rest = opening.all_kernels(KERNELS).or(view.rest);
         table::view(out, &kernels, &view);
+        out.push_str("</div>\n");
     }
 }
 
@@ -224,6 +248,14 @@ fn details(out: &mut String, extra: &Extra<'_>, id: &str) {
     if !extra.is_summary {
         let _ = write!(out, " <a href=\"#{id}\">details</a>");
     }
+}
+
+/// Cards of the summary.
+const CARDS: usize = 3;
+
+/// Whether the cards of the summary show all rows of a table.
+pub(super) fn has_cards_of_all(section: &Section, table: &Table) -> bool {
+    section.plugin == "bottleneck" && table.name() == "top" && table.rows() <= CARDS
 }
 
 /// The three bottlenecks with the most to gain. Without the section `bottleneck`, the worst findings.
@@ -236,7 +268,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
         ranked.and_then(|section| section.tables.iter().find(|table| table.name() == "top"));
     if let Some(table) = table.filter(|table| table.rows() > 0) {
         out.push_str("<h2>What would help most</h2>\n<ol class=\"findings top\">\n");
-        for row in 0..table.rows().min(3) {
+        for row in 0..table.rows().min(CARDS) {
             let cell = |name: &str| {
                 table
                     .column(name)
@@ -311,6 +343,8 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                 .findings
                 .iter()
                 .enumerate()
+                // A mere note asks for nothing: its section has it.
+                .filter(|(_, finding)| finding.severity > Level::Info)
                 .map(|(f, finding)| (s, f, finding)),
         );
     }
@@ -319,7 +353,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
         return;
     }
     out.push_str("<h2>What to look at first</h2>\n<ol class=\"findings top\">\n");
-    for (s, f, finding) in all.into_iter().take(3) {
+    for (s, f, finding) in all.into_iter().take(CARDS) {
         let (level, plugin) = (finding.severity.as_str(), &report.sections[s].plugin);
         let _ = write!(
             out,

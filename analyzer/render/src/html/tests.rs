@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use trueno_model::evidence::Evidence;
 use trueno_model::timeline::{Frame, Row, Span, StackPicture, Timeline};
-use trueno_model::{Level, Report};
+use trueno_model::{Level, Problem, Report};
 use trueno_plugin::{Chart, Table};
 
 use super::page::write;
@@ -259,4 +259,77 @@ fn the_page_answers_by_question_and_keeps_plugins_of_others() {
     let page = page(&report, &Timeline::default());
     assert!(page.contains("<a href=\"#q-other\">Other analyses</a>"));
     assert!(page.contains("id=\"s-my_own\""));
+}
+
+/// A page whose opening has these columns beside a sentence.
+fn opened(columns: trueno_plugin::TableBuilder) -> String {
+    let headline = columns.text("sentence", ["fine"]).finish().unwrap();
+    let report = report(vec![section("summary", vec![headline])]);
+    page(&report, &Timeline::default())
+}
+
+#[test]
+fn a_rate_says_what_it_is_one_over() {
+    let steps = |per_s: f64| {
+        let headline = Table::build("headline").u64("steps", [4_u64]);
+        opened(
+            headline
+                .f64("step_ns", [2.21e9])
+                .f64("steps_per_s", [per_s]),
+        )
+    };
+    assert!(steps(1.0 / 2.21).contains("<b>0.45 /s</b><small>1 / median</small>"));
+    let page = steps(0.41);
+    let words = "<b>0.41 /s</b><small>one every 2.44 s, from start to start</small>";
+    assert!(page.contains(words));
+}
+
+#[test]
+fn a_busy_share_is_a_lower_bound_where_launched_work_is_missing() {
+    let busy = |at_least: bool| {
+        let headline = Table::build("headline").text("accelerator", ["GPU"]);
+        let headline = headline.f64("gpu_busy_share", [0.186]);
+        opened(headline.bool("busy_at_least", [at_least]))
+    };
+    assert!(busy(true).contains("<span>GPU busy</span><b>at least 18.6 %</b>"));
+    assert!(busy(false).contains("<span>GPU busy</span><b>18.6 %</b>"));
+}
+
+#[test]
+fn notes_on_an_import_are_one_line_after_the_timeline() {
+    let (mut report, timeline) = nasty();
+    report.problems = vec![
+        Problem::warning("import", "5 very long texts were cut"),
+        Problem::warning("import", "no table NVTX_EVENTS: no bricks"),
+        Problem::warning("rank_missing", "rank 2 is missing"),
+    ];
+    let page = page(&report, &timeline);
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}"));
+    assert!(at("rank 2 is missing") < at("<section id=\"timeline\">"));
+    assert!(at("<summary>2 notes on the import</summary>") > at("<section id=\"timeline\">"));
+    assert!(at("5 very long texts were cut") > at("2 notes on the import"));
+}
+
+#[test]
+fn the_summary_asks_for_nothing_where_there_is_nothing_to_do() {
+    let asks = |level: Level| {
+        let mut one = section("memory", Vec::new());
+        one.findings = vec![finding(level, "no allocation was recorded")];
+        page(&report(vec![one]), &Timeline::default()).contains("What to look at first")
+    };
+    assert!(asks(Level::Warning));
+    assert!(!asks(Level::Info), "a mere note is in its section");
+}
+
+#[test]
+fn a_table_that_repeats_the_cards_is_folded() {
+    let is_open = |rows: i64| {
+        let table = Table::build("top").i64("rank", 1..=rows);
+        let table = table.text("sentence", (1..=rows).map(|row| format!("finding {row}")));
+        let bottleneck = section("bottleneck", vec![table.finish().unwrap()]);
+        let page = page(&report(vec![bottleneck]), &Timeline::default());
+        page.contains("id=\"t-bottleneck-top\" open>")
+    };
+    assert!(is_open(4));
+    assert!(!is_open(3));
 }

@@ -292,13 +292,20 @@ fn header(report: &Report, out: &mut Out<'_>) {
 const MAX_PROBLEMS: usize = 6;
 
 fn problems(report: &Report, out: &mut Out<'_>) {
-    if report.problems.is_empty() {
+    let mut problems = header_text::problems(report);
+    if problems.open.is_empty() && problems.notes.is_empty() {
         return;
     }
-    let mut all: Vec<&Problem> = report.problems.iter().collect();
+    let is_brief = matches!(out.page.detail, Detail::Brief | Detail::Head);
+    let by_severity = |problem: &&Problem| std::cmp::Reverse(problem.severity);
+    if is_brief {
+        problems.open.sort_by_key(by_severity);
+    }
+    // What changes no figure comes last.
+    let mut all = problems.open;
+    all.extend(problems.notes);
     let mut most = all.len();
-    if matches!(out.page.detail, Detail::Brief | Detail::Head) {
-        all.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
+    if is_brief {
         most = MAX_PROBLEMS;
     }
     out.blank();

@@ -189,7 +189,10 @@ fn legend(words: &[(Kind, String)], out: &mut Out<'_>) {
             Some((mark, words)) if width::measure(&line) > room => {
                 out.hanging(INDENT, (mark, Meaning::Faint), words, faint);
             }
-            _ => out.hanging(INDENT, ("", Meaning::Faint), &line, faint),
+            _ => {
+                let line = out.paint(Meaning::Faint, &line);
+                out.line(&format!("{}{line}", " ".repeat(INDENT)));
+            }
         }
     }
 }
@@ -256,6 +259,41 @@ mod tests {
             [
                 "  … and 4 more",
                 "  all devices     trueno-analyze query RUN 'SELECT * FROM summary.devices' \\",
+            ],
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_legend_keeps_each_part_with_its_time_on_one_line() {
+        let headline = Table::build("headline").text("sentence", ["fine"]);
+        let table = Table::build("devices")
+            .text("place", ["gpu0"])
+            .i64("computation_ns", [595_000_000])
+            .i64("copy_ns", [11_800_000])
+            .i64("idle_ns", [395_000_000])
+            .i64("not_queued_ns", [365_000_000])
+            .i64("launching_ns", [30_000_000])
+            .i64("outside_ns", [69_600_000]);
+        let tables = [headline, table].map(|table| table.finish().unwrap());
+        let report = testing::report(vec![testing::section("summary", tables.into())]);
+        let page = Page {
+            width: 80,
+            top: 10,
+            detail: Detail::Brief,
+            palette: Palette::new(false),
+            commands: &Commands::default(),
+        };
+        let text = render(&report, page);
+        let lines = text.lines().skip_while(|line| !line.starts_with("gpu0"));
+        let lines: Vec<&str> = lines.skip(2).take(4).collect();
+        assert_eq!(
+            lines,
+            [
+                "  █ computation 595 ms, 55.5 %  ▒ exposed copies 11.8 ms, 1.1 %",
+                "  ░ idle 395 ms, 36.9 % (no work queued 365 ms, 34.1 %; being launched 30 ms,",
+                "    2.8 %)",
+                "  · before and after its work 69.6 ms, 6.5 %",
             ],
             "{text}"
         );
