@@ -28,10 +28,8 @@ pub fn write(
     kept: usize,
     open: bool,
 ) {
-    let count = units::show(
-        trueno_model::Cell::U64(table.rows() as u64),
-        units::Unit::None,
-    );
+    let shown = |rows: usize| units::show(Cell::U64(rows as u64), units::Unit::None);
+    let count = shown(table.rows());
     let rows = agreeing(table.rows(), "row", "rows");
     let state = if open { " open" } else { "" };
     let _ = writeln!(
@@ -43,7 +41,8 @@ pub fn write(
     if table.rows() > kept {
         let _ = writeln!(
             out,
-            "<p class=\"note\">The page holds the first {kept} of {count} rows; <code>report --csv DIR</code> and <code>--json FILE</code> have all.</p>"
+            "<p class=\"note\">The page holds the first {} of {count} rows; <code>report --csv DIR</code> and <code>--json FILE</code> have all.</p>",
+            shown(kept)
         );
     }
     out.push_str("</details>\n");

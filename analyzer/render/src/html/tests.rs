@@ -164,7 +164,7 @@ fn long_tables_are_cut_and_say_so() {
         .unwrap();
     let report = report(vec![section("category", vec![table])]);
     let page = page(&report, &Timeline::default());
-    assert!(page.contains("The page holds the first 1000 of 40,000 rows"));
+    assert!(page.contains("The page holds the first 1,000 of 40,000 rows"));
     assert!(page.len() < 300_000, "{} bytes", page.len());
 }
 
