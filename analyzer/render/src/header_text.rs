@@ -23,6 +23,7 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     if let Some(ranks) = ranks(&facts.ranks) {
         lines.push(("ranks", ranks));
     }
+    lines.extend(rank_of_job(header).map(|rank| ("rank", rank)));
     lines.push(("host", host(header)));
     lines.push(("wall", wall(header)));
     if let Some(window) = &header.window {
@@ -119,6 +120,17 @@ pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
         }
     };
     Some(format!("{}; {aligned}", rank_numbers(&numbers)))
+}
+
+/// What PyTorch states of the job of a trace, if the run is one rank of it: `0 of 8`.
+fn rank_of_job(header: &Header) -> Option<String> {
+    let stated = |name: &str| {
+        let values = &header.facts.values;
+        values.get(&format!("trace.distributedInfo.{name}"))
+    };
+    let (rank, size) = (stated("rank")?, stated("world_size")?);
+    let is_alone = size == "1" || !header.facts.ranks.is_empty();
+    (!is_alone).then(|| format!("{rank} of {size}; the others are not in this run"))
 }
 
 fn program(argv: &[String]) -> String {
@@ -258,6 +270,7 @@ pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
     let header = &report.header;
     let mut lines = vec![("run", run(header))];
     lines.extend(ranks(&header.facts.ranks).map(|ranks| ("ranks", ranks)));
+    lines.extend(rank_of_job(header).map(|rank| ("rank", rank)));
     let host = host(header);
     let has_devices = Opening::new(report).is_some_and(|opening| !opening.devices().is_empty());
     if host != UNKNOWN || !has_devices {

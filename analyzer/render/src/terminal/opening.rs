@@ -44,7 +44,7 @@ pub fn origin(report: &Report, out: &mut Out<'_>) {
     for (name, text) in header_text::origin(report) {
         // Command lines and names of machines may be long; what we say ourselves is not cut.
         let text = match name {
-            "wall" | "ranks" | "window" => text,
+            "wall" | "rank" | "ranks" | "window" => text,
             _ => width::shorten(&text, out.page.width - 10).into_owned(),
         };
         let name = width::pad(name, 9, false);

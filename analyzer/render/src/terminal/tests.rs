@@ -421,3 +421,17 @@ fn a_run_without_a_label_is_called_by_its_directory() {
         "{text}"
     );
 }
+
+#[test]
+fn the_trace_of_one_rank_says_of_how_many() {
+    let mut report = testing::report(vec![]);
+    let values = &mut report.header.facts.values;
+    for (name, value) in [("rank", "3"), ("world_size", "8")] {
+        values.insert(format!("trace.distributedInfo.{name}"), value.to_owned());
+    }
+    let text = render(&report, page(80));
+    assert!(
+        text.contains("rank      3 of 8; the others are not in this run"),
+        "{text}"
+    );
+}

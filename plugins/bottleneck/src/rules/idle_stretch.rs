@@ -203,6 +203,16 @@ fn shares_of(named: &[(&str, f64)], is_named: bool) -> String {
     }
 }
 
+/// How to keep the loading of code out of the measured part.
+fn warm_up(facts: &Facts) -> &'static str {
+    let mut calls = facts.bricks.calls.iter();
+    if calls.any(|call| call.0.starts_with("cu")) {
+        "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads the code of all kernels at the start)"
+    } else {
+        "warm up before measuring: a first launch loads its code"
+    }
+}
+
 fn loading(
     facts: &Facts,
     options: &Options,
@@ -225,10 +235,14 @@ fn loading(
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: if facts.path.is_known { (
+        confidence: if facts.path.is_known {
+            (
                 Confidence::High,
                 "each call is recorded, and is the first launch of its kernel".to_owned(),
-            ) } else { (Confidence::Low, super::gaps::NO_PATH.to_owned()) },
+            )
+        } else {
+            (Confidence::Low, super::gaps::NO_PATH.to_owned())
+        },
         lead: format!(
             "{name} is idle for {} ({} of the wall) during the first launches of {} kernels",
             time(in_calls_ns),
@@ -238,11 +252,19 @@ fn loading(
         fix: "a warm start".into(),
         evidence: gaps_sql(gaps.to_vec()),
         assumption: "a process that has launched each kernel once does not pay it again".into(),
-        considered: "later launches of the same kernels, and first ones that are as quick, are not counted".into(),
-        suggestion: "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)".into(),
+        considered:
+            "later launches of the same kernels, and first ones that are as quick, are not counted"
+                .into(),
+        suggestion: warm_up(facts).into(),
     }
     .during(facts, &times(gaps))
-    .with_gain(facts, options, Evidence::once(in_calls_ns), (in_calls_ns.min(host_path_ns(facts, device)), Without::Host), verdicts);
+    .with_gain(
+        facts,
+        options,
+        Evidence::once(in_calls_ns),
+        (in_calls_ns.min(host_path_ns(facts, device)), Without::Host),
+        verdicts,
+    );
 }
 
 fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts) {
@@ -261,7 +283,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         (
             "in the one call that launches",
             "a first launch loads its code: warm up before measuring",
-            "warm up before measuring (CUDA_MODULE_LOADING=EAGER loads the code of all kernels at the start)",
+            warm_up(facts),
         )
     } else if is_after_launch(facts, gap)
         && next.is_some_and(|next| is_first_of_stream(facts, next))
