@@ -306,6 +306,7 @@ impl Facts {
         let sampled = Sampled::read(
             &run.table("sampled_functions")?,
             &run.table("sampled_threads")?,
+            &run.table("sampled_waits")?,
             &scheduling,
         )?;
         let judged = run.table("bottlenecks")?;

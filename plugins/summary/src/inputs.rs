@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 45] = all(
+pub const INPUTS: [Input; 46] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 45] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 45] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 46] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 45] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 46] {
     [
         may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
@@ -182,6 +182,10 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 45] {
         may(
             "sampled_threads",
             "SELECT event, samples, estimated_ns FROM samples.threads",
+        ),
+        may(
+            "sampled_waits",
+            "SELECT event, name, function, samples, thread_samples FROM samples.sampled_waits",
         ),
         may(
             "sampled_scheduling",

@@ -1,5 +1,7 @@
 //! Samples, where they are all that was recorded.
 
+use std::cmp::Reverse;
+
 use trueno_analysis::vendors::library_without_symbols;
 use trueno_analysis::wording::{self, percent};
 use trueno_plugin::{Result, Table, agreeing};
@@ -8,6 +10,8 @@ use crate::sentence::{short, time};
 
 /// With fewer samples, shares are not reliable. The same limit as in the findings of `samples`.
 const MIN_SAMPLES: u64 = 100;
+/// A thread that runs in fewer than 1 / `LEAST_RUN` of its samples does not carry the program.
+const LEAST_RUN: u64 = 20;
 /// Event of samples whose file does not say what was counted.
 const UNNAMED: &str = "samples";
 /// Name of unknown functions in the tables of `samples`.
@@ -26,6 +30,8 @@ pub struct Sampled {
     /// The function with the most samples, in short, or the module whose functions are not known: name, share, and the ends of
     /// the share's interval.
     pub hottest: Option<(String, [f64; 3])>,
+    /// The wait that has most samples of the thread that otherwise runs most: thread, function, and its share.
+    pub waits: Option<(String, String, f64)>,
 }
 
 impl Sampled {
@@ -33,7 +39,12 @@ impl Sampled {
     ///
     /// # Errors
     /// A table lacks a column or has it in another type.
-    pub fn read(functions: &Table, threads: &Table, scheduling: &Table) -> Result<Option<Self>> {
+    pub fn read(
+        functions: &Table,
+        threads: &Table,
+        waits: &Table,
+        scheduling: &Table,
+    ) -> Result<Option<Self>> {
         let events = threads.text("event")?;
         let all = || events.iter().flatten();
         let Some(event) = all().find(|event| is_time(event)).or_else(|| all().next()) else {
@@ -44,6 +55,7 @@ impl Sampled {
             other_event: (!is_time(event)).then(|| event.to_owned()),
             cpu_ns: Some(0),
             ran: ran(scheduling)?,
+            waits: longest_wait(waits, event)?,
             ..Self::default()
         };
         for row in (0..threads.rows()).filter(|row| events.get(*row) == Some(event)) {
@@ -86,7 +98,14 @@ impl Sampled {
             Some((threads, ns)) => (threads, Some(ns)),
             None => (self.threads, self.cpu_ns),
         };
-        let mut text = wording::many(threads, "thread");
+        let mut text = match &self.waits {
+            Some((thread, function, share)) => format!(
+                "{thread} waits in {function} in {} of its samples (inferred from the name) · ",
+                percent(*share)
+            ),
+            None => String::new(),
+        };
+        text.push_str(&wording::many(threads, "thread"));
         match cpu_ns {
             Some(ns) => {
                 text.push_str(&format!(" used {} of CPU time", time(ns as f64)));
@@ -102,6 +121,7 @@ impl Sampled {
         }
         let whole = match (self.cpu_ns, self.other_event.as_deref()) {
             (Some(_), _) => "it".to_owned(),
+            (None, None | Some(UNNAMED)) if self.waits.is_some() => "the other samples".to_owned(),
             (None, None | Some(UNNAMED)) => "the samples".to_owned(),
             (None, Some(event)) => format!("the samples of {event}"),
         };
@@ -134,6 +154,28 @@ impl Sampled {
             percent(*share)
         ))
     }
+}
+
+fn longest_wait(waits: &Table, event: &str) -> Result<Option<(String, String, f64)>> {
+    let (events, names) = (waits.text("event")?, waits.text("name")?);
+    let functions = waits.text("function")?;
+    let (samples, all) = (waits.u64("samples")?, waits.u64("thread_samples")?);
+    let rows = (0..waits.rows()).filter(|row| events.get(*row) == Some(event));
+    let rows = rows.filter_map(|row| {
+        let (waiting, all) = (samples.get(row)?, all.get(row)?);
+        let (runs, share) = (all.saturating_sub(waiting), waiting as f64 / all as f64);
+        // A thread that only waits is a helper, which nobody waits for.
+        let is_helper = runs < all / LEAST_RUN && !names.get(row)?.contains("MainThread");
+        (all >= MIN_SAMPLES && share >= 0.5 && !is_helper).then_some((runs, row, share))
+    });
+    let Some((_, row, share)) = rows.max_by_key(|(runs, row, _)| (*runs, Reverse(*row))) else {
+        return Ok(None);
+    };
+    let name = names.get(row).unwrap_or("a thread");
+    // py-spy writes `Thread 0x7F12 "MainThread"`.
+    let name = name.split('"').nth(1).unwrap_or(name);
+    let function = functions.get(row).unwrap_or(NOT_KNOWN);
+    Ok(Some((name.to_owned(), function.to_owned(), share)))
 }
 
 /// True of an event that counts time: a clock, or cycles, which pass at the processor's frequency.
