@@ -123,7 +123,7 @@ pub fn ranks(ranks: &[RankFacts]) -> Option<String> {
 }
 
 /// What PyTorch states of the job of a trace, if the run is one rank of it: `0 of 8`.
-fn rank_of_job(header: &Header) -> Option<String> {
+pub fn rank_of_job(header: &Header) -> Option<String> {
     let stated = |name: &str| {
         let values = &header.facts.values;
         values.get(&format!("trace.distributedInfo.{name}"))

@@ -183,10 +183,13 @@ fn trust(out: &mut String, report: &Report) {
         None => ("faint", "Recorded"),
         Some(false) => ("error", "Recorded"),
     };
+    let rank = header_text::rank_of_job(&report.header);
+    let rank = rank.map_or(String::new(), |rank| format!(" · rank {rank}"));
     let _ = writeln!(
         out,
-        "<details class=\"facts trust {class}\"><summary>{word} {}</summary><dl>",
-        text(&trust.text)
+        "<details class=\"facts trust {class}\"><summary>{word} {}{}</summary><dl>",
+        text(&trust.text),
+        text(&rank)
     );
     for (name, value) in header_text::header(&report.header) {
         let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", text(name), text(&value));

@@ -333,3 +333,14 @@ fn a_table_that_repeats_the_cards_is_folded() {
     assert!(is_open(4));
     assert!(!is_open(3));
 }
+
+#[test]
+fn the_page_of_one_rank_says_so_in_its_head() {
+    let mut report = report(Vec::new());
+    let values = &mut report.header.facts.values;
+    for (name, value) in [("rank", "0"), ("world_size", "2")] {
+        values.insert(format!("trace.distributedInfo.{name}"), value.to_owned());
+    }
+    let page = page(&report, &Timeline::default());
+    assert!(page.contains(" · rank 0 of 2; the others are not in this run</summary>"));
+}

@@ -229,6 +229,11 @@ fn loading(
         return;
     }
     let name = Idle::device_name(device);
+    let longest_ns = gaps
+        .iter()
+        .map(|gap| gap.first_launch_ns)
+        .max()
+        .unwrap_or(0);
     Draft {
         class: set_up::CLASS,
         code: "first_launches",
@@ -244,10 +249,11 @@ fn loading(
             (Confidence::Low, super::gaps::NO_PATH.to_owned())
         },
         lead: format!(
-            "{name} is idle for {} ({} of the wall) during the first launches of {} kernels",
+            "{name} is idle for {} ({} of the wall) during the first launches of {} kernels, {} at most in one",
             time(in_calls_ns),
             percent(facts.share(in_calls_ns)),
-            count(gaps.len() as u64)
+            count(gaps.len() as u64),
+            time(longest_ns)
         ),
         fix: "a warm start".into(),
         evidence: gaps_sql(gaps.to_vec()),

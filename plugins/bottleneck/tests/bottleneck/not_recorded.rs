@@ -67,7 +67,7 @@ fn operators_for_a_device_without_its_work_are_an_incomplete_recording() {
     };
     let (codes, sentences) = found(1_319);
     assert_eq!(codes, ["no_device_work"]);
-    let said = "1319 operators for a device were recorded, but no device work";
+    let said = "1,319 operators for a device were recorded, but no device work";
     assert!(sentences[0].contains(said), "{sentences:?}");
     assert!(found(1).0.is_empty());
 }
