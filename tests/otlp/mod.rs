@@ -65,6 +65,11 @@ fn count() -> usize {
     spans([&file()]).values().map(Vec::len).sum()
 }
 
+/// As messages show it: `1,274`.
+fn shown(count: usize) -> String {
+    trueno_analysis::wording::count(count as u64)
+}
+
 #[test]
 fn all_spans_arrive_once_in_bounded_requests_and_are_those_of_the_file() {
     let file = file();
@@ -171,7 +176,11 @@ fn what_was_taken_before_a_failure_is_counted() {
     let requests = collector.requests();
     assert_eq!(requests.len(), 2, "a refusal for good is not repeated");
     let first: usize = spans([&requests[0].json()]).values().map(Vec::len).sum();
-    done.stderr_has(&format!("{first} of {} spans sent, then", count()));
+    done.stderr_has(&format!(
+        "{} of {} spans sent, then",
+        shown(first),
+        shown(count())
+    ));
 }
 
 #[test]
@@ -187,7 +196,11 @@ fn rejected_spans_are_counted_and_fail_the_command() {
     let spans = count();
     push(&collector, &[], 1)
         .stderr_has("too old")
-        .stderr_has(&format!("{} of {spans} spans taken", spans - 3))
+        .stderr_has(&format!(
+            "{} of {} spans taken",
+            shown(spans - 3),
+            shown(spans)
+        ))
         .stderr_has("3 rejected");
     // A remark alone is a warning.
     let collector = Collector::start(|_| {

@@ -3,7 +3,8 @@
 use anyhow::bail;
 use trueno_engine::run::Run;
 use trueno_export::{Endpoint, ExportError};
-use trueno_model::exit;
+use trueno_model::units::{self, Unit};
+use trueno_model::{Cell, exit};
 use trueno_plugin::counted;
 
 use super::stderr::Stderr;
@@ -33,7 +34,7 @@ pub fn push(
     for remark in &pushed.remarks {
         stderr.warn(&format!("{endpoint}: {remark}"));
     }
-    let taken = pushed.taken;
+    let taken = units::show(Cell::U64(pushed.taken), Unit::None);
     let of_those = match pushed.rejected {
         0 => String::new(),
         rejected => format!(", {rejected} rejected"),

@@ -1,7 +1,7 @@
 //! Findings: who holds the others up, clocks that contradict, what could not be matched.
 
 use trueno_analysis::share;
-use trueno_analysis::wording::time;
+use trueno_analysis::wording::{count, time};
 use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 
 use crate::arrivals::Job;
@@ -81,7 +81,7 @@ fn late_rank(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Op
     };
     let mut detail = format!(
         "rank {worst} arrived last in {} of {} whose last rank is known, {} later than all others in total",
-        of.last,
+        count(of.last),
         counted(of.with_last, "collective", "collectives"),
         time(of.alone_ns)
     );
@@ -147,7 +147,7 @@ fn last_rank_unknown(job: &Job, totals: &Totals) -> Option<Finding> {
     }
     let title = format!(
         "the rank that arrived last is not known for {} of {}",
-        totals.without_last,
+        count(totals.without_last),
         counted(all, "collective", "collectives")
     );
     Some(

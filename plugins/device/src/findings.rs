@@ -1,5 +1,6 @@
 //! Findings about launches and idle devices.
 
+use trueno_analysis::wording::count;
 use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 
 use crate::idle::PlaceTimes;
@@ -14,7 +15,7 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
     if counts.not_linked > 0 {
         let title = format!(
             "for {} of {} on devices, the call that launched {} is not recorded",
-            counts.not_linked,
+            count(counts.not_linked),
             counted(counts.operations, "operation", "operations"),
             agreeing(counts.not_linked, "it", "them")
         );

@@ -1,6 +1,7 @@
 //! Measures that could be taken, and why the rest could not.
 
 use trueno_analysis::producer::Producer;
+use trueno_analysis::wording::count;
 use trueno_plugin::{Table, TableBuilder, agreeing, counted};
 
 use crate::events::Events;
@@ -140,7 +141,8 @@ pub fn table(
                 "lifetimes",
                 measured,
                 format!(
-                    "{paired} of {} {} paired with a release",
+                    "{} of {} {} paired with a release",
+                    count(paired),
                     counted(taken, "allocation", "allocations"),
                     agreeing(paired, "was", "were")
                 ),
@@ -163,7 +165,8 @@ pub fn table(
                 "fragmentation",
                 "measured",
                 format!(
-                    "{some} of {} {} an address",
+                    "{} of {} {} an address",
+                    count(some),
                     counted(taken, "allocation", "allocations"),
                     agreeing(some, "has", "have")
                 ),

@@ -1,5 +1,6 @@
 //! Open questions of the records of devices, and answers that were inferred instead.
 
+use trueno_analysis::wording::count;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use super::Facts;
@@ -25,7 +26,8 @@ pub fn device(found: &Found) -> Vec<Finding> {
     let (unlaunched, all) = found.unlaunched;
     if unlaunched > 0 {
         let title = format!(
-            "{unlaunched} of {} on streams {} no recorded launch",
+            "{} of {} on streams {} no recorded launch",
+            count(unlaunched),
             counted(all, "row", "rows"),
             agreeing(unlaunched, "has", "have")
         );
