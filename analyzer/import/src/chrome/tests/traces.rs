@@ -116,7 +116,7 @@ fn kineto_becomes_linked_rows() {
         run.notes
             .warnings
             .iter()
-            .any(|text| text.starts_with("1 kernel, transfer or wait has")),
+            .any(|text| text.starts_with("1 kernel, copy or wait: no row")),
         "{:?}",
         run.notes
     );
