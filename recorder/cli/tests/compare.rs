@@ -294,6 +294,14 @@ fn an_interrupt_removes_the_worktree() {
     let repository = Repository::new();
     let words = ["--git", "HEAD", "--", "sh", "program", "{}", "sleep 600"];
     let mut command = repository.compare(&words);
+    // Tests that run in the background of a shell inherit an ignored interrupt.
+    // SAFETY: `signal` is async-signal-safe, and the closure does nothing else.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     let mut child = command.process_group(0).spawn().unwrap();
     let run = repository.tools().join("compared/base-warmup.run/run.json");
     while !run.is_file() {
