@@ -1,5 +1,7 @@
 //! Numbers as people say them.
 
+pub use trueno_plugin::{agreeing, counted};
+
 /// `12.3 ms`: three figures.
 pub fn time(ns: i64) -> String {
     let value = ns as f64;
@@ -33,15 +35,7 @@ pub fn percent(share: f64) -> String {
 
 /// `1,312`.
 pub fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    trueno_plugin::grouped(n)
 }
 
 /// `1 gap`, `1,312 gaps`.

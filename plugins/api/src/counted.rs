@@ -12,13 +12,14 @@ use std::fmt::Display;
 /// ```
 pub fn counted<N: Display + PartialEq + From<u8>>(count: N, one: &str, more: &str) -> String {
     let word = if count == N::from(1) { one } else { more };
-    format!("{} {word}", grouped(&count.to_string()))
+    format!("{} {word}", grouped(count))
 }
 
-/// Digits in groups of three. Anything else stays.
-fn grouped(number: &str) -> String {
+/// A count in groups of three digits: `45,452`.
+pub fn grouped(count: impl Display) -> String {
+    let number = count.to_string();
     if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return number.to_owned();
+        return number;
     }
     let mut text = String::with_capacity(number.len() + number.len() / 3);
     for (at, digit) in number.chars().enumerate() {

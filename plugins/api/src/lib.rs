@@ -83,7 +83,7 @@ pub use chart::{Chart, ChartKind, Lines, Scale};
 pub use column::{
     BoolColumn, Column, ColumnType, F64Column, I64Column, IntoCell, PlainColumn, U64Column,
 };
-pub use counted::{agreeing, counted};
+pub use counted::{agreeing, counted, grouped};
 pub use error::{Error, Result};
 pub use finding::{Evidence, Finding, Severity};
 pub use percent::percent;

@@ -91,7 +91,7 @@ pub struct Edges {
     pub unused: BTreeMap<String, u64>,
 }
 
-/// Whether the run may have edges, told without reading its rows: it has some, or tasks, or calls.
+/// Whether the run may have edges: it has some, or tasks, or calls. Reads no rows.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.

@@ -14,6 +14,10 @@ use crate::sums::{EventSum, Sums, WaitPlace};
 
 /// From this share of the samples of a thread on, its waits are a finding.
 pub const WAITING_SHARE: f64 = 0.5;
+/// A thread that runs in less than this share of its samples is a helper, for which nobody waits, unless it is the main
+/// thread.
+const LEAST_RUNNING: f64 = 0.05;
+const MAIN_THREAD: &str = "MainThread";
 
 /// Functions of Python's standard library whose own code waits in a call of C, which has no frame: they read a queue, a
 /// pipe or a socket, or wait for a process.
@@ -77,8 +81,14 @@ fn in_order(event: &EventSum) -> Vec<(&WaitPlace, u64)> {
 /// Table `sampled_waits`: samples in which a thread waited, by the function, most first. Inferred from its name.
 ///
 /// `samples`: samples with the function innermost; `thread_samples`: all samples of the thread, in which it ran or waited;
-/// `thread_share`: of these, with its interval as in `functions`.
+/// `thread_share`: of these, with its interval as in `functions`; `is_longest`: of the thread that runs most, if it waits
+/// for half of its samples or more and is no helper.
 pub fn table(sums: &Sums) -> TableBuilder {
+    let longest = Longest::find(sums);
+    let is_longest = |event: &str, place: &WaitPlace| {
+        let longest = longest.as_ref();
+        longest.is_some_and(|of| of.event_name == event && of.place == place)
+    };
     let rows: Vec<(&str, &WaitPlace, u64, u64)> = sums
         .events
         .iter()
@@ -114,41 +124,71 @@ pub fn table(sums: &Sums) -> TableBuilder {
         )
         .f64("low_share", rows().map(|row| share(row).map(|of| of.low)))
         .f64("high_share", rows().map(|row| share(row).map(|of| of.high)))
+        .bool("is_longest", rows().map(|row| is_longest(row.0, row.1)))
+}
+
+fn all_samples(event: &EventSum) -> u64 {
+    let waiting = event.waiting.values().copied();
+    waiting.fold(event.all.samples, u64::saturating_add)
+}
+
+/// The longest wait of the thread that runs most of those that wait.
+struct Longest<'s> {
+    event_name: &'s str,
+    event: &'s EventSum,
+    place: &'s WaitPlace,
+    samples: u64,
+    of_thread: u64,
+}
+
+impl<'s> Longest<'s> {
+    fn find(sums: &'s Sums) -> Option<Self> {
+        let events = sums.events.iter();
+        let events = events.filter(|(_, event)| !event.waiting.is_empty());
+        let (event_name, event) = events.max_by_key(|(_, event)| all_samples(event))?;
+        let running = |thread: i64| event.threads.get(&thread).map_or(0, |tally| tally.samples);
+        let places = in_order(event);
+        let threads = places.iter().map(|(place, _)| place.thread);
+        let thread = threads.max_by_key(|thread| {
+            let waiting = event.of_thread(*thread).0;
+            (running(*thread), waiting, std::cmp::Reverse(*thread))
+        })?;
+        let (waits, of_thread) = event.of_thread(thread);
+        let share = waits as f64 / of_thread.max(1) as f64;
+        let name = sums.thread_names.get(&thread);
+        let is_main = name.is_some_and(|name| name.contains(MAIN_THREAD));
+        let is_helper = 1.0 - share < LEAST_RUNNING && !is_main;
+        if of_thread < MIN_SAMPLES || share < WAITING_SHARE || is_helper {
+            return None;
+        }
+        let (place, samples) = places
+            .into_iter()
+            .find(|(place, _)| place.thread == thread)?;
+        Some(Self {
+            event_name,
+            event,
+            place,
+            samples,
+            of_thread,
+        })
+    }
 }
 
 /// Where the thread waits that runs most. Helpers that always wait are usual.
 pub fn finding(sums: &Sums) -> Option<Finding> {
-    let all = |event: &EventSum| {
-        let waiting = event.waiting.values().copied();
-        waiting.fold(event.all.samples, u64::saturating_add)
-    };
-    let events = sums
-        .events
-        .values()
-        .filter(|event| !event.waiting.is_empty());
-    let event = events.max_by_key(|event| all(event))?;
-    let running = |thread: i64| event.threads.get(&thread).map_or(0, |tally| tally.samples);
-    let places = in_order(event);
-    let waiting = |thread: i64| event.of_thread(thread).0;
-    let threads = places.iter().map(|(place, _)| place.thread);
-    let thread = threads.max_by_key(|thread| {
-        (
-            running(*thread),
-            waiting(*thread),
-            std::cmp::Reverse(*thread),
-        )
-    })?;
-    let (waits, samples) = event.of_thread(thread);
-    let share = waits as f64 / samples.max(1) as f64;
-    if samples < MIN_SAMPLES || share < WAITING_SHARE {
-        return None;
-    }
-    let (place, most) = places.iter().find(|(place, _)| place.thread == thread)?;
+    let Longest {
+        event,
+        place,
+        samples: most,
+        of_thread: samples,
+        ..
+    } = Longest::find(sums)?;
+    let thread = place.thread;
     let name = match sums.thread_names.get(&thread) {
         Some(name) => short(name),
         None => format!("thread {thread}"),
     };
-    let share = percent(*most as f64 / samples as f64);
+    let share = percent(most as f64 / samples as f64);
     let title = format!(
         "{name} waits in {} in {share} of its {}, inferred from the function's name",
         place.shown(),
@@ -158,7 +198,7 @@ pub fn finding(sums: &Sums) -> Option<Finding> {
     let detail = format!(
         "{} of {} are of threads that wait; shares of functions are of the rest",
         count(in_all),
-        many(all(event), "sample")
+        many(all_samples(event), "sample")
     );
     Some(
         Finding::new("sampled_waits", Severity::Info, title)

@@ -185,7 +185,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 46] {
         ),
         may(
             "sampled_waits",
-            "SELECT event, name, function, samples, thread_samples FROM samples.sampled_waits",
+            "SELECT event, name, function, thread_share FROM samples.sampled_waits WHERE is_longest",
         ),
         may(
             "sampled_scheduling",

@@ -1,7 +1,5 @@
 //! Samples, where they are all that was recorded.
 
-use std::cmp::Reverse;
-
 use trueno_analysis::vendors::library_without_symbols;
 use trueno_analysis::wording::{self, percent};
 use trueno_plugin::{Result, Table, agreeing};
@@ -10,8 +8,6 @@ use crate::sentence::{short, time};
 
 /// With fewer samples, shares are not reliable. The same limit as in the findings of `samples`.
 const MIN_SAMPLES: u64 = 100;
-/// A thread that runs in fewer than 1 / `LEAST_RUN` of its samples does not carry the program.
-const LEAST_RUN: u64 = 20;
 /// Event of samples whose file does not say what was counted.
 const UNNAMED: &str = "samples";
 /// Name of unknown functions in the tables of `samples`.
@@ -158,24 +154,15 @@ impl Sampled {
 
 fn longest_wait(waits: &Table, event: &str) -> Result<Option<(String, String, f64)>> {
     let (events, names) = (waits.text("event")?, waits.text("name")?);
-    let functions = waits.text("function")?;
-    let (samples, all) = (waits.u64("samples")?, waits.u64("thread_samples")?);
-    let rows = (0..waits.rows()).filter(|row| events.get(*row) == Some(event));
-    let rows = rows.filter_map(|row| {
-        let (waiting, all) = (samples.get(row)?, all.get(row)?);
-        let (runs, share) = (all.saturating_sub(waiting), waiting as f64 / all as f64);
-        // A thread that only waits is a helper, which nobody waits for.
-        let is_helper = runs < all / LEAST_RUN && !names.get(row)?.contains("MainThread");
-        (all >= MIN_SAMPLES && share >= 0.5 && !is_helper).then_some((runs, row, share))
-    });
-    let Some((_, row, share)) = rows.max_by_key(|(runs, row, _)| (*runs, Reverse(*row))) else {
-        return Ok(None);
-    };
-    let name = names.get(row).unwrap_or("a thread");
-    // py-spy writes `Thread 0x7F12 "MainThread"`.
-    let name = name.split('"').nth(1).unwrap_or(name);
-    let function = functions.get(row).unwrap_or(NOT_KNOWN);
-    Ok(Some((name.to_owned(), function.to_owned(), share)))
+    let (functions, shares) = (waits.text("function")?, waits.f64("thread_share")?);
+    let row = (0..waits.rows()).find(|row| events.get(*row) == Some(event));
+    Ok(row.and_then(|row| {
+        let name = names.get(row).unwrap_or("a thread");
+        // py-spy writes `Thread 0x7F12 "MainThread"`.
+        let name = name.split('"').nth(1).unwrap_or(name);
+        let function = functions.get(row).unwrap_or(NOT_KNOWN);
+        Some((name.to_owned(), function.to_owned(), shares.get(row)?))
+    }))
 }
 
 /// True of an event that counts time: a clock, or cycles, which pass at the processor's frequency.

@@ -3,7 +3,7 @@
 //! Work whose call is not in the file is put aside, and looked for its operator when all
 //! operators are known: see [`orphans`](super::orphans).
 
-use trueno_analysis::wording;
+use trueno_analysis::wording::{agreeing, counted};
 use trueno_format::run_writer::Text;
 use trueno_format::schema::{
     AnnotationRow, CollectiveRow, DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow,
@@ -170,25 +170,19 @@ pub(super) fn link(
         let (from, to, kind) = (record, wait, linker.texts.joins);
         linker.collector.add(&EdgeRow { from, to, kind })?;
     }
+    let work = |count| counted(count, "kernel, copy or wait", "kernels, copies and waits");
     if linker.unlinked > 0 {
-        let note = match linker.unlinked {
-            1 => "1 kernel, copy or wait: no row of the file launched it, so its thread and operator are not known".to_owned(),
-            count => format!(
-                "{} kernels, copies and waits: no row of the file launched them, so their thread and operator are not known",
-                wording::count(count)
-            ),
-        };
-        linker.collector.notes.warn(note);
+        linker.collector.notes.warn(format!(
+            "{}: no row of the file launched {}, so thread and operator are not known",
+            work(linker.unlinked),
+            agreeing(linker.unlinked, "it", "them")
+        ));
     }
     if linker.ambiguous > 0 {
-        let note = match linker.ambiguous {
-            1 => "1 kernel, transfer or wait has a correlation that several processes use, so it is not linked".to_owned(),
-            count => format!(
-                "{} kernels, transfers and waits have a correlation that several processes use, so they are not linked",
-                wording::count(count)
-            ),
-        };
-        linker.collector.notes.warn(note);
+        linker.collector.notes.warn(format!(
+            "{} not linked: several processes use the correlation",
+            work(linker.ambiguous)
+        ));
     }
     Ok(linker.rows)
 }

@@ -8,6 +8,7 @@ use super::linker::{Begun, Call, Linker};
 use super::record::{LINK_WORDS, Link, LinkEvent, OPERATOR_WORDS, Operator};
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
+use trueno_analysis::wording::counted;
 
 /// Device work without a launch, by external id.
 pub(super) struct Orphans(pub Sorter<LINK_WORDS>);
@@ -96,7 +97,8 @@ impl Linker<'_, '_> {
         }
         if found > 0 {
             self.collector.notes.warn(format!(
-                "{found} kernels and copies have no launching call in the file: the operator with their External id stands for it"
+                "{} without a launching call in the file: the operator with the same External id stands for it",
+                counted(found, "kernel or copy", "kernels and copies")
             ));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! Rows of a file, line by line.
 
 use std::collections::HashMap;
+use trueno_analysis::wording::{agreeing, counted};
 
 use serde_json::json;
 use trueno_format::run_writer::{RunWriter, Text};
@@ -245,11 +246,11 @@ impl Samples {
     }
 
     fn note_idle_samples(&self, import: &mut Import<'_>) {
-        let (samples, are) = match self.idle_samples {
-            0 => return,
-            1 => ("1 sample".to_owned(), "is"),
-            count => (format!("{count} samples"), "are"),
-        };
+        if self.idle_samples == 0 {
+            return;
+        }
+        let samples = counted(self.idle_samples, "sample", "samples");
+        let are = agreeing(self.idle_samples, "is", "are");
         let notes = &mut *import.notes;
         notes.skip_many("sample of the idle task", self.idle_samples);
         if notes.kept.contains_key("samples") {

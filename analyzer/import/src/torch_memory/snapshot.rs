@@ -50,7 +50,7 @@ impl Event {
 pub struct Block {
     pub address: u64,
     pub bytes: u64,
-    /// Bytes that the program asked for, where they are stated.
+    /// Bytes that the program requested, where they are stated.
     pub requested: Option<u64>,
     pub is_free: bool,
 }
@@ -75,7 +75,7 @@ pub struct Totals {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct End {
     pub totals: Totals,
-    /// Bytes that the program asked for in its blocks, which are rounded up from these.
+    /// Bytes that the program requested in its blocks, which are rounded up from these.
     pub requested: i64,
     /// Reserved bytes in segments without a block.
     pub in_free_segments: i64,
@@ -335,7 +335,7 @@ impl Snapshot {
         self.events.iter().any(is_size)
     }
 
-    /// True if events state the sizes of blocks. Those of PyTorch state the bytes that the program asked for; a block that is
+    /// True if events state the sizes of blocks. Those of PyTorch state the bytes that the program requested; a block that is
     /// still in use shows which.
     fn events_state_blocks(&self) -> bool {
         let mut live: HashMap<(u32, u64), u64> = HashMap::new();

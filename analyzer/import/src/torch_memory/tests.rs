@@ -210,7 +210,7 @@ fn events_without_times_keep_their_order_and_give_the_peak() {
 #[test]
 fn blocks_that_are_rounded_up_hold_nothing_from_before() {
     let event = |action: &str, addr: u64, size: u64, time_us: u64| serde_json::json!({"action": action, "addr": addr, "size": size, "time_us": time_us});
-    // A block of 512 bytes for the 4 that were asked for, and one of 1,024 for 1,000 from before.
+    // A block of 512 bytes for the 4 requested, and one of 1,024 for 1,000 from before.
     let segment = serde_json::json!({"device": 0, "total_size": 4096, "allocated_size": 1536, "active_size": 1536, "requested_size": 1004});
     let events = [
         event("alloc", 1, 4, 5),

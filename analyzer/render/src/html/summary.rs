@@ -346,7 +346,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                 .findings
                 .iter()
                 .enumerate()
-                // A mere note asks for nothing: its section has it.
+                // Notes stand in their sections.
                 .filter(|(_, finding)| finding.severity > Level::Info)
                 .map(|(f, finding)| (s, f, finding)),
         );

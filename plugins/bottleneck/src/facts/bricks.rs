@@ -34,9 +34,7 @@ impl Name {
             && self.inclusive_ns.is_some_and(is_most)
             && self.median_ns.is_some_and(is_unlike)
     }
-}
 
-impl Name {
     /// Called again, but too rarely to know what is usual.
     fn is_of_few(&self) -> bool {
         (2..MIN_CALLS).contains(&self.calls)
@@ -112,7 +110,7 @@ const STARTS: [&str; 7] = [
     "hipCtxCreate",
 ];
 
-/// Parts of the names of calls that need no context: they ask for devices, choose one, or make the context.
+/// Parts of the names of calls that need no context: they list devices, choose one, or make the context.
 const WITHOUT_CONTEXT: [&str; 12] = [
     "ChooseDevice",
     "Ctx",
@@ -307,10 +305,10 @@ impl Bricks {
     }
 
     fn first_calls(&mut self, run: &mut Run, window: &Window, groups: &NameGroups) -> Result<()> {
-        // Most runs have none, and then their rows are not read.
         // Operators of a framework have one name for work of any size, and a part of a run need not begin with the first.
         let is_of_kinds = matches!(window.producer, Producer::PyTorch | Producer::Timeline);
         let has_rounds = !window.is_part && !is_of_kinds;
+        // Most runs have none, and then their rows are not read.
         let is_any = |name: &Name| {
             let is_unlike = |max_ns| {
                 name.is_unlike_others(max_ns) || (has_rounds && name.is_first_of_few(max_ns))

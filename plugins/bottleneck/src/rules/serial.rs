@@ -102,7 +102,7 @@ impl Rule for Serialisation {
         alone(facts, options, verdicts);
         let (empty_ns, beside_ns) = facts.gaps_ns();
         let is_much = |ns: i64| facts.share(ns) >= options.set_up.set_up_share;
-        let said = |ns: i64| {
+        let on_path = |ns: i64| {
             let share = percent(facts.share(ns));
             format!("{} of the critical path ({share} of the wall)", time(ns))
         };
@@ -110,7 +110,7 @@ impl Rule for Serialisation {
             verdicts.not_measurable(
                 CLASS,
                 "host",
-                format!("what the host did in {}, where nothing was recorded", said(empty_ns)),
+                format!("what the host did in {}, where nothing was recorded", on_path(empty_ns)),
                 "record bricks around what the host does there, or the waits and what they wait for",
             );
         }
@@ -120,7 +120,7 @@ impl Rule for Serialisation {
                 "host",
                 format!(
                     "what the next work waited for in {}: other lanes have rows there, and which of them it depends on is not recorded",
-                    said(beside_ns)
+                    on_path(beside_ns)
                 ),
                 "record the calls that launch device work, with their correlation, or dependencies between rows",
             );

@@ -411,7 +411,7 @@ fn the_first_call_of_an_api_is_set_up_if_it_is_unlike_the_others() {
 #[derive(Clone, Copy)]
 enum Before {
     Nothing,
-    /// What the runtime asks for as it starts.
+    /// The runtime's own calls as it starts.
     LoadingMode,
     Stream,
 }

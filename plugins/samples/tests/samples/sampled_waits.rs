@@ -57,12 +57,13 @@ fn samples_of_waits_count_in_no_share_of_what_ran() {
         "samples",
         "thread_samples",
         "thread_share",
+        "is_longest",
     ];
     assert_eq!(
         lines(output.table("sampled_waits"), &columns),
         [
-            "MainThread | join | 80 | 100 | 0.8000",
-            "Thread-1 | _handle_tasks | 50 | 50 | 1.0000"
+            "MainThread | join | 80 | 100 | 0.8000 | true",
+            "Thread-1 | _handle_tasks | 50 | 50 | 1.0000 | false"
         ]
     );
     let finding = output.finding("sampled_waits").unwrap();
@@ -110,6 +111,7 @@ fn a_processors_clock_stands_still_while_a_thread_waits() {
 fn threads_that_only_wait_run_no_function() {
     let mut fixture = program("time");
     fixture.samples.retain(|sample| sample.thread == 1);
+    fixture.samples = fixture.samples.repeat(4);
     let output = fixture.analyse();
     assert!(
         output
@@ -117,7 +119,14 @@ fn threads_that_only_wait_run_no_function() {
             .iter()
             .all(|table| table.name() != "functions")
     );
-    assert_eq!(output.table("sampled_waits").rows(), 1);
+    let waits = output.table("sampled_waits");
+    assert_eq!(lines(waits, &["samples", "is_longest"]), ["200 | false"]);
+    assert!(
+        output.finding("sampled_waits").is_none(),
+        "a helper may wait"
+    );
+    fixture.thread_names = vec![(1, "MainThread")];
+    assert!(fixture.analyse().finding("sampled_waits").is_some());
 }
 
 #[test]

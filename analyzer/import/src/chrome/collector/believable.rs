@@ -242,8 +242,7 @@ impl Doubts {
 }
 
 fn counted(count: u64, one: &str, many: &str, what: &str) -> String {
-    let word = if count == 1 { one } else { many };
-    format!("{} {word} {what}", wording::count(count))
+    format!("{} {what}", wording::counted(count, one, many))
 }
 
 fn without_place(record: &Host) -> [u64; HOST_WORDS] {

@@ -340,7 +340,7 @@ fn work_without_its_call_is_found_by_its_operator() {
         assert!(edges.contains(&format!("{mm} {} spawns", kernels[at])));
     }
     let said = |text: &str| run.notes.warnings.iter().any(|w| w.starts_with(text));
-    assert!(said("2 kernels and copies have no launching call"));
+    assert!(said("2 kernels and copies without a launching call"));
     assert!(said("4 kernels, copies and waits"));
 }
 
