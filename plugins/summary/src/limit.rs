@@ -408,7 +408,8 @@ fn of_held(facts: &Facts) -> Option<Limit> {
     let held = facts.path_held;
     let exceeds = |path: &PathShares| {
         let devices = path.computation.max(path.communication).max(path.copy);
-        held > devices.max(path.host).max(path.waits)
+        let others = path.host.max(path.waits).max(facts.not_recorded(path));
+        held > devices.max(others)
     };
     let is_most = held >= MIN_GAIN && facts.path.as_ref().is_some_and(exceeds);
     (held >= MAX_GAP || is_most).then(|| Limit {

@@ -1122,7 +1122,8 @@ fn threads_of_which_little_was_recorded_are_bound_by_nothing_that_is_known() {
 /// A kernel that starts long after its launch, with no recorded work before it, does not make a run compute-bound.
 #[test]
 fn work_that_something_unrecorded_held_bounds_nothing() {
-    let told = |held: f64| {
+    // Held, the host's work, and gaps.
+    let told = |[held, host, gaps]: [f64; 3]| {
         let [idle, exposure] = devices(&[("gpu0", 100 * MS, 98 * MS, 0, 0)]);
         let output = summary([
             wall(100 * MS, 9),
@@ -1135,19 +1136,27 @@ fn work_that_something_unrecorded_held_bounds_nothing() {
                 .f64("gain_share", [] as [f64; 0])
                 .text("sentence", [] as [&str; 0]),
             Table::build("path_kinds")
-                .text("kind", ["work", "launch_delay", "queue"])
-                .f64("wall_share", [1.0 - held, held - 0.1, 0.1]),
+                .text("kind", ["work", "gap", "launch_delay", "queue"])
+                .f64("wall_share", [host, gaps, held - 0.1, 0.1]),
+            Table::build("path_names")
+                .text("name", ["prepare"])
+                .text("category", [None::<&str>])
+                .f64("wall_share", [host]),
         ]);
         sentence(&output).to_owned()
     };
-    assert!(
-        told(0.9).contains(
-            "bound by an unrecorded cause that delayed launched device work for 90 % of the wall"
-        ),
-        "{}",
-        told(0.9)
-    );
-    assert!(!told(0.3).contains("delayed launched"), "{}", told(0.3));
+    for (held, host, gaps) in [(0.9, 0.05, 0.05), (0.4, 0.3, 0.3)] {
+        let text = told([held, host, gaps]);
+        let share = 100.0 * held;
+        let words = format!(
+            "bound by an unrecorded cause that delayed launched device work for {share:.0} % of the wall"
+        );
+        assert!(text.contains(&words), "{text}");
+    }
+    for parts in [[0.3, 0.5, 0.2], [0.3, 0.2, 0.5], [0.15, 0.1, 0.1]] {
+        let text = told(parts);
+        assert!(!text.contains("delayed launched"), "{text}");
+    }
 }
 
 #[test]
