@@ -6,7 +6,7 @@ use trueno_analysis::clock_offsets::{ClockOffsets, PairClocks, Stay};
 use trueno_analysis::collectives::{Instance, Matched, match_parts};
 use trueno_analysis::steps::Step;
 
-use crate::clock_steps::ClockSteps;
+use crate::clock_steps::{ClockSteps, Meeting};
 use crate::parts::Loaded;
 
 /// How many steps before a collective's own step are searched for the rank that held up the others.
@@ -82,11 +82,10 @@ pub struct Job {
 impl Job {
     pub fn compare(loaded: &Loaded) -> Self {
         let matched = match_parts(&loaded.parts, &loaded.groups, &loaded.recorded);
-        let mut stays: Vec<Vec<Stay>> = matched
+        let meetings: Vec<Meeting> = matched
             .instances
             .iter()
-            // Whoever was not recorded may have come last: then the others left together all the same.
-            .filter(|instance| instance.operation.synchronises() && instance.parts.len() > 1)
+            .filter(|instance| instance.parts.len() > 1)
             .map(|instance| {
                 let stay = |at: &usize| {
                     let part = &loaded.parts[*at];
@@ -96,10 +95,19 @@ impl Job {
                         leave_ns: part.end_ns,
                     }
                 };
-                instance.parts.iter().map(stay).collect()
+                Meeting {
+                    operation: instance.operation,
+                    stays: instance.parts.iter().map(stay).collect(),
+                }
             })
             .collect();
-        let clock_steps = ClockSteps::find(&stays);
+        let clock_steps = ClockSteps::find(&meetings);
+        // Whoever was not recorded may have come last: then the others left together all the same.
+        let mut stays: Vec<Vec<Stay>> = meetings
+            .into_iter()
+            .filter(|meeting| meeting.operation.synchronises())
+            .map(|meeting| meeting.stays)
+            .collect();
         for stay in stays.iter_mut().flatten() {
             stay.arrive_ns = clock_steps.steady_ns(stay.rank, stay.arrive_ns);
             stay.leave_ns = clock_steps.steady_ns(stay.rank, stay.leave_ns);

@@ -1,11 +1,13 @@
 //! Clocks that were set while ranks recorded.
 //!
 //! Ranks leave a collective together, so of a steady clock the times of leaving, less those of another rank, lie on a
-//! line. Where a clock is set, they jump.
+//! line. Where a clock is set, they jump, and in all operations alike: a jump in one operation that another does not
+//! show is the operation's.
 
 use std::collections::BTreeMap;
 
 use trueno_analysis::clock_offsets::Stay;
+use trueno_analysis::collectives::Operation;
 use trueno_analysis::quantiles::lower_median;
 
 /// Number of collectives compared on each side of a clock jump, and of those of ranks that rarely meet.
@@ -28,19 +30,45 @@ pub struct ClockStep {
     pub by_ns: i64,
 }
 
+/// A collective, or a send and its receive.
+#[derive(Clone, Debug)]
+pub struct Meeting {
+    pub operation: Operation,
+    /// By rank.
+    pub stays: Vec<Stay>,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct ClockSteps(Vec<ClockStep>);
 
 impl ClockSteps {
-    /// Finds at most one jump of each rank. `collectives` are those that synchronise, by time, each with its
-    /// ranks' stays.
-    pub fn find(collectives: &[Vec<Stay>]) -> Self {
-        let ranks = collectives.iter().flatten().map(|stay| stay.rank);
+    /// Finds at most one jump of each rank. `meetings` are by time.
+    pub fn find(meetings: &[Meeting]) -> Self {
+        let mut steps = Self::in_collectives(meetings).0;
+        loop {
+            let kept: Vec<ClockStep> = steps
+                .iter()
+                .filter(|step| !is_contradicted(step, &steps, meetings))
+                .copied()
+                .collect();
+            if kept.len() == steps.len() {
+                return Self(kept);
+            }
+            steps = kept;
+        }
+    }
+
+    fn in_collectives(meetings: &[Meeting]) -> Self {
+        let collectives = || {
+            let synchronising = meetings.iter().filter(|of| of.operation.synchronises());
+            synchronising.map(|of| &of.stays)
+        };
+        let ranks = collectives().flatten().map(|stay| stay.rank);
         let Some(reference) = ranks.min() else {
             return Self::default();
         };
         let mut pairs: BTreeMap<u32, Vec<(Stay, Stay)>> = BTreeMap::new();
-        for stays in collectives {
+        for stays in collectives() {
             let Some(of_reference) = stays.iter().find(|stay| stay.rank == reference) else {
                 continue;
             };
@@ -123,13 +151,64 @@ fn step(rank: u32, pairs: &[(Stay, Stay)]) -> Option<(ClockStep, i64)> {
     is_step.then_some((out, reference.arrive_ns))
 }
 
+/// Whether an operation in which the rank meets others shows no such jump.
+///
+/// Beside the jumps of both ranks, one rank's alone is no contradiction: they may have been placed at different
+/// collectives.
+fn is_contradicted(step: &ClockStep, steps: &[ClockStep], meetings: &[Meeting]) -> bool {
+    type BeforeAndAfter = [Vec<i64>; 2];
+    let mut apart: BTreeMap<(u32, Operation), BeforeAndAfter> = BTreeMap::new();
+    for meeting in meetings {
+        let stays = &meeting.stays;
+        let Some(place) = stays.iter().position(|stay| stay.rank == step.rank) else {
+            continue;
+        };
+        let own = stays[place];
+        // The nearest ranks are enough: all pairs of a large group would be too many.
+        let beside = [place.checked_sub(1), Some(place + 1)];
+        for other in beside.into_iter().flatten().filter_map(|at| stays.get(at)) {
+            let sides = apart.entry((other.rank, meeting.operation)).or_default();
+            let is_after = own.arrive_ns >= step.at_ns;
+            sides[usize::from(is_after)].push(own.leave_ns.saturating_sub(other.leave_ns));
+        }
+    }
+    apart.iter().any(|((other, _), [before, after])| {
+        let before = &before[before.len().saturating_sub(WINDOW)..];
+        let after = &after[..after.len().min(WINDOW)];
+        if before.len().min(after.len()) < MIN_WINDOW {
+            return false;
+        }
+        let middle = |values: &[i64]| lower_median(&mut values.to_vec()).unwrap_or(0);
+        let usually_off = |values: &[i64], middle_ns: i64| {
+            let off: Vec<i64> = values
+                .iter()
+                .map(|ns| ns.saturating_sub(middle_ns).saturating_abs())
+                .collect();
+            middle(&off)
+        };
+        let (from_ns, to_ns) = (middle(before), middle(after));
+        let spread_ns = usually_off(before, from_ns).max(usually_off(after, to_ns));
+        let seen_ns = to_ns.saturating_sub(from_ns);
+        let of_other = steps.iter().find(|of| of.rank == *other);
+        let both_ns = step
+            .by_ns
+            .saturating_sub(of_other.map_or(0, |of| of.by_ns));
+        let allowed_ns = spread_ns
+            .saturating_mul(MIN_SPREADS)
+            .max(step.by_ns.saturating_abs() / 2);
+        [step.by_ns, both_ns]
+            .iter()
+            .all(|expected_ns| seen_ns.saturating_sub(*expected_ns).saturating_abs() > allowed_ns)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Collectives of three ranks, a millisecond apart. `set` is a rank, and how far its clock is set forward
+    /// All-reduces of three ranks, a millisecond apart. `set` is a rank, and how far its clock is set forward
     /// at the 20th.
-    fn collectives(set: Option<(u32, i64)>) -> Vec<Vec<Stay>> {
+    fn collectives(set: Option<(u32, i64)>) -> Vec<Meeting> {
         let stays = |at: i64| {
             let stay = |rank: u32| {
                 let clock_ns = match set {
@@ -146,9 +225,49 @@ mod tests {
                     leave_ns: ns + 100_000 + noise_ns,
                 }
             };
-            (0..3).map(stay).collect()
+            Meeting {
+                operation: Operation::AllReduce,
+                stays: (0..3).map(stay).collect(),
+            }
         };
         (0..40).map(stays).collect()
+    }
+
+    /// Before each collective, a send from rank 0 to 1, and one from 1 to 2.
+    fn with_sends(collectives: Vec<Meeting>, set: Option<(u32, i64)>) -> Vec<Meeting> {
+        let with_sends = (0..).zip(collectives).flat_map(|(at, collective)| {
+            let sends = [(0, 1), (1, 2)].map(|ranks: (u32, u32)| {
+                let stay = |rank: u32| {
+                    let clock_ns = match set {
+                        Some((of, by_ns)) if of == rank && at >= 20 => by_ns,
+                        _ => 0,
+                    };
+                    let ns = at * 1_000_000 - 300_000 + clock_ns;
+                    Stay {
+                        rank,
+                        arrive_ns: ns,
+                        leave_ns: ns + 50_000 + at % 3 * 2_000,
+                    }
+                };
+                Meeting {
+                    operation: Operation::Send,
+                    stays: vec![stay(ranks.0), stay(ranks.1)],
+                }
+            });
+            sends.into_iter().chain([collective])
+        });
+        with_sends.collect()
+    }
+
+    #[test]
+    fn a_jump_in_collectives_alone_is_no_jump_of_a_clock() {
+        for rank in 0..3 {
+            let set = Some((rank, 1_000_000));
+            let both = with_sends(collectives(set), set);
+            assert_eq!(ClockSteps::find(&both).all().len(), 1, "rank {rank}");
+            let collectives_only = with_sends(collectives(set), None);
+            assert_eq!(ClockSteps::find(&collectives_only).all(), [], "rank {rank}");
+        }
     }
 
     #[test]

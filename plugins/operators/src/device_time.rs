@@ -8,6 +8,7 @@ use crate::before_recording::counterparts;
 use crate::calls::{Calls, NONE};
 use crate::groups::{self, Shape};
 use crate::operations::{Operation, Operations};
+use crate::recomputed::Recomputed;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfCall {
@@ -35,6 +36,8 @@ pub struct Totals {
     pub not_linked_ns: i64,
     /// The part of `not_linked_ns` that is attributed to a shape with a model.
     pub inferred_ns: i64,
+    /// The part launched by what computes again for the backward pass.
+    pub recomputed_ns: i64,
     pub count: u64,
     /// Number of rows left out because their times are bounds or invalid.
     pub left_out: u64,
@@ -48,6 +51,7 @@ impl Totals {
         plus(&mut self.modelled_ns, other.modelled_ns);
         plus(&mut self.not_linked_ns, other.not_linked_ns);
         plus(&mut self.inferred_ns, other.inferred_ns);
+        plus(&mut self.recomputed_ns, other.recomputed_ns);
         self.count = self.count.saturating_add(other.count);
         self.left_out = self.left_out.saturating_add(other.left_out);
     }
@@ -74,8 +78,14 @@ impl DeviceTime {
         for (rank, left_out) in &operations.left_out {
             out.totals.entry(*rank).or_default().left_out = *left_out;
         }
+        let recomputed = Recomputed::new(calls);
         for operation in &operations.rows {
             out.give(operation, calls, is_modelled);
+            if operation.begun_in != NONE && recomputed.is(calls, operation.begun_in) {
+                let dur_ns = operation.end_ns.saturating_sub(operation.start_ns);
+                let total = out.totals.entry(operation.rank).or_default();
+                total.recomputed_ns = total.recomputed_ns.saturating_add(dur_ns);
+            }
         }
         for (place, counterpart) in counterparts(operations) {
             let work = &operations.rows[place];

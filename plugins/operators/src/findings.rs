@@ -1,6 +1,7 @@
 //! Findings: coverage, the largest loss below the roof, and what lies above one.
 
 use trueno_analysis::intervals::SaturatingSum;
+use trueno_analysis::wording::time;
 use trueno_plugin::{Finding, Severity, counted};
 
 use crate::device_time::Totals;
@@ -21,11 +22,34 @@ pub fn no_shapes() -> Finding {
 /// All findings. `rows` must be sorted by time.
 pub fn findings(rows: &[Row], device: &Totals, on: Option<TimedOn>, roofs: &Roofs) -> Vec<Finding> {
     let mut out = Vec::new();
+    out.extend(recomputed(device));
     out.extend(coverage(rows, device));
     out.extend(nominal(&roofs.sheets, rows, roofs.achievable_share));
     out.extend(no_ceilings(rows, &roofs.without_sheet));
     out.extend(above(rows, on));
     out
+}
+
+/// From this share of the linked device time on, recomputed work is reported.
+const RECOMPUTED: f64 = 0.01;
+
+fn recomputed(device: &Totals) -> Option<Finding> {
+    let linked_ns = device.total_ns.saturating_sub(device.not_linked_ns);
+    let share = device.recomputed_ns as f64 / linked_ns as f64;
+    if linked_ns <= 0 || share < RECOMPUTED {
+        return None;
+    }
+    let title = format!(
+        "activation checkpointing computes {} of device work again, {:.1} % of what recorded operators launched",
+        time(device.recomputed_ns),
+        100.0 * share
+    );
+    Some(
+        Finding::new("recomputed", Severity::Info, title)
+            .detail("launched within CheckpointFunctionBackward or the hooks of torch/utils/checkpoint.py")
+            .evidence("SELECT name, calls, recomputed_calls, device_ns FROM operators.by_shape WHERE recomputed_calls > 0")
+            .suggestion("where memory allows, checkpoint fewer layers, or only those whose activations are large and cheap to compute (selective checkpointing)"),
+    )
 }
 
 fn coverage(rows: &[Row], device: &Totals) -> Option<Finding> {

@@ -20,7 +20,7 @@ use crate::work::Work;
 pub const FACTS: Input = Input::sql(
     "facts",
     "SELECT has_signatures, is_pytorch, is_any_known, total_ns, with_signature_ns, modelled_ns, not_linked_ns, \
-     inferred_ns, operations, left_out FROM operators.facts",
+     inferred_ns, recomputed_ns, operations, left_out FROM operators.facts",
 );
 /// Texts that the other tables refer to by number.
 pub const TEXTS: Input = Input::sql("texts", "SELECT part, id, text FROM operators.texts");
@@ -56,12 +56,13 @@ const COUNTS: [Field<Sums, u64>; 6] = [
     ("host_counted_calls", |sums| &mut sums.host_counted_calls),
     ("operations", |sums| &mut sums.operations),
 ];
-const TOTAL_TIMES: [Field<Totals, i64>; 5] = [
+const TOTAL_TIMES: [Field<Totals, i64>; 6] = [
     ("total_ns", |totals| &mut totals.total_ns),
     ("with_signature_ns", |totals| &mut totals.with_signature_ns),
     ("modelled_ns", |totals| &mut totals.modelled_ns),
     ("not_linked_ns", |totals| &mut totals.not_linked_ns),
     ("inferred_ns", |totals| &mut totals.inferred_ns),
+    ("recomputed_ns", |totals| &mut totals.recomputed_ns),
 ];
 const TOTAL_COUNTS: [Field<Totals, u64>; 2] = [
     ("operations", |totals| &mut totals.count),

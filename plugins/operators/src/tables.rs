@@ -11,7 +11,7 @@ use crate::rows::{Place, Row, Total};
 /// Table `coverage`: one row with the device time summed over kernels and copies. `linked_share` was launched in a
 /// known row, `with_shapes_share` in an operator with shapes, `modelled_share` in an operator with a model or is
 /// attributed to one (`inferred_ns`, see [`crate::before_recording`]). `linked_modelled_share` is the modelled
-/// share of the linked part.
+/// share of the linked part. `recomputed_ns` was launched by what activation checkpointing computes again.
 pub fn coverage(device: &Totals) -> TableBuilder {
     let share = |part: i64| (device.total_ns > 0).then(|| part as f64 / device.total_ns as f64);
     let one = |value: i64| std::iter::once(value);
@@ -30,6 +30,7 @@ pub fn coverage(device: &Totals) -> TableBuilder {
             "not_modelled_ns",
             one(device.total_ns.saturating_sub(modelled_ns)),
         )
+        .i64("recomputed_ns", one(device.recomputed_ns))
         .i64("device_ns", one(device.total_ns))
         .f64("with_shapes_share", [share(device.with_signature_ns)])
         .f64("linked_share", [share(linked_ns)])

@@ -181,9 +181,17 @@ fn recomputed_calls_are_told_from_backward_ones() {
             call(backward, 130, 50, None).inside(1),
             call("aten::mm", 140, 10, Some(0)).inside(3),
         ],
+        kernels: vec![kernel(0, 20, 10), kernel(2, 120, 30), kernel(4, 160, 60)],
         ..Made::default()
     };
     let output = made.output();
+    let again = output.findings.iter().find(|of| of.code == "recomputed");
+    let again = again.expect("checkpointing is reported");
+    assert!(
+        again.title.contains("computes 30 ns of device work again, 30.0 %"),
+        "{}",
+        again.title
+    );
     assert_eq!(cell(&output, "by_shape", "aten::mm", "calls"), Some(3.0));
     assert_eq!(
         cell(&output, "by_shape", "aten::mm", "recomputed_calls"),
