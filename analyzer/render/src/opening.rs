@@ -165,6 +165,17 @@ impl<'a> Opening<'a> {
         Table::from_columns(table.name(), columns.collect()).ok()
     }
 
+    /// Host threads by work.
+    pub fn threads(&self) -> Option<&'a Table> {
+        self.table("threads").filter(|table| table.rows() > 0)
+    }
+
+    /// `12 host threads in all`, if there are more than `shown`.
+    pub fn all_threads(&self, shown: usize) -> Option<String> {
+        let threads = self.headline("threads").number()? as u64;
+        (threads > shown as u64).then(|| format!("{threads} host threads in all"))
+    }
+
     pub fn devices(&self) -> Vec<Device> {
         let Some(table) = self.table("devices") else {
             return Vec::new();

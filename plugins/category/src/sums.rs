@@ -32,6 +32,8 @@ pub struct LaneSum {
     /// Name in reports; for the first thread of a pool, the pool's heading.
     pub name: String,
     pub total: LaneTotal,
+    /// The name with the most self time of those that neither wait nor frame other work, and that time.
+    pub most: Option<(String, i64)>,
     /// First start and last end, as [`Lane::life`](trueno_analysis::lanes::Lane::life).
     pub life: Option<(i64, i64)>,
     pub pool: Option<i64>,
@@ -143,6 +145,10 @@ fn lanes(run: &Lanes, totals: &Totals) -> Vec<LaneSum> {
             key: lane.key,
             name,
             total,
+            most: totals.most[at].map(|(label, ns)| {
+                let name = run.labels.get(label).name;
+                (run.texts.text(name).to_owned(), ns)
+            }),
             life: lane.life,
             pool: pool.map(|(_, first)| first),
             lanes,

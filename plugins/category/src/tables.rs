@@ -56,6 +56,7 @@ pub struct LaneRow<'a> {
     pub kind: LaneKind,
     /// Busy and self time; for a pool, summed over its threads.
     pub total: LaneTotal,
+    pub most: Option<(&'a str, i64)>,
     /// Time from the first row to the last within the window; for a pool, summed over its threads.
     pub alive_ns: i64,
     /// 1, or for a pool the number of its threads alive at once.
@@ -73,6 +74,14 @@ pub fn lane_rows<D>(sums: &Sums<D>) -> Vec<LaneRow<'_>> {
             if let Some(row) = pools.get(&pool).and_then(|at| rows.get_mut(*at)) {
                 row.total.busy_ns = row.total.busy_ns.saturating_add(lane.total.busy_ns);
                 row.total.self_ns = row.total.self_ns.saturating_add(lane.total.self_ns);
+                row.total.waiting_ns = row.total.waiting_ns.saturating_add(lane.total.waiting_ns);
+                // A name that is the longest of one thread need not be that of the pool.
+                row.most = match (row.most, &lane.most) {
+                    (Some((name, ns)), Some((same, more_ns))) if name == same => {
+                        Some((name, ns.saturating_add(*more_ns)))
+                    }
+                    _ => None,
+                };
                 row.alive_ns = row.alive_ns.saturating_add(alive_ns);
                 continue;
             }
@@ -82,6 +91,7 @@ pub fn lane_rows<D>(sums: &Sums<D>) -> Vec<LaneRow<'_>> {
             name: &lane.name,
             kind: lane.key.kind(),
             total: lane.total,
+            most: lane.most.as_ref().map(|(name, ns)| (name.as_str(), *ns)),
             alive_ns,
             lanes: lane.lanes,
             wall_ns: wall_of(lane.lanes, sums.wall_ns),
@@ -231,7 +241,9 @@ pub fn by_brick(sums: &Sums<Option<Quantiles>>, kinds: &KindTotals) -> TableBuil
 /// Table `by_lane`: host threads by number, then device streams. The threads of a pool share one row.
 ///
 /// `busy_ns`: union of the intervals, for a pool summed over threads; `self_ns`: sum of the self times, computed
-/// separately and equal to `busy_ns`; `unaccounted_ns`: time without an interval between the lane's first row and
+/// separately and equal to `busy_ns`; `waiting_ns`: its part in rows that only wait; `most_name`, `most_ns`: the
+/// name with the most self time of those that neither wait nor are a run, an iteration or a layer, for a pool only
+/// where it is that of all its threads; `unaccounted_ns`: time without an interval between the lane's first row and
 /// its last; `not_alive_ns`: time before and after those; `wall_ns`: the window, for a pool times the threads alive
 /// at once. It equals busy + unaccounted + not alive.
 pub fn by_lane(rows: &[LaneRow<'_>]) -> TableBuilder {
@@ -241,6 +253,15 @@ pub fn by_lane(rows: &[LaneRow<'_>]) -> TableBuilder {
         .text("lane_kind", rows.iter().map(|row| row.kind.name()))
         .i64("busy_ns", total().map(|total| total.busy_ns))
         .i64("self_ns", total().map(|total| total.self_ns))
+        .i64("waiting_ns", total().map(|total| total.waiting_ns))
+        .text(
+            "most_name",
+            rows.iter().map(|row| row.most.map(|most| most.0)),
+        )
+        .i64(
+            "most_ns",
+            rows.iter().map(|row| row.most.map(|most| most.1)),
+        )
         .i64(
             "unaccounted_ns",
             rows.iter().map(|row| row.alive_ns - row.total.busy_ns),

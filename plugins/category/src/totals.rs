@@ -3,10 +3,11 @@
 //! Self, inclusive and busy time count what lies in the window `0..wall_ns`;
 //! durations are those of the whole interval.
 
-use trueno_analysis::lanes::{LaneKind, Lanes, NO_ELEMENTS};
+use trueno_analysis::lanes::{Label, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, WAITING};
 use trueno_analysis::pools::Pools;
 use trueno_analysis::sweep::OpenIntervals;
 use trueno_analysis::unions::{GroupedUnions, UnionLength};
+use trueno_analysis::waits::names_a_wait;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelTotal {
@@ -41,6 +42,8 @@ impl LabelTotal {
 pub struct LaneTotal {
     pub busy_ns: i64,
     pub self_ns: i64,
+    /// The part of `self_ns` in rows that only wait.
+    pub waiting_ns: i64,
 }
 
 pub struct Totals {
@@ -49,6 +52,8 @@ pub struct Totals {
     /// By kind of lane (host, device), then the category's text number: unions, summed over lanes.
     categories: [GroupedUnions; 2],
     pub lanes: Vec<LaneTotal>,
+    /// By lane: the label with the most self time of those that neither wait nor frame other work, and that time.
+    pub most: Vec<Option<(u32, i64)>>,
     pub pools: Pools,
 }
 
@@ -75,7 +80,13 @@ pub fn totals(run: &Lanes) -> Totals {
             GroupedUnions::new(run.texts.len()),
         ],
         lanes: Vec::with_capacity(run.lanes.len()),
+        most: Vec::with_capacity(run.lanes.len()),
         pools: Pools::of_run(run),
+    };
+    let roles: Vec<Role> = run.labels.all().iter().map(|of| role(run, of)).collect();
+    let mut of_lane = SelfTimes {
+        by_label: vec![0; labels],
+        touched: Vec::new(),
     };
     let mut inclusive = [GroupedUnions::new(labels), GroupedUnions::new(labels)];
     let mut with_elements = [GroupedUnions::new(labels), GroupedUnions::new(labels)];
@@ -95,7 +106,7 @@ pub fn totals(run: &Lanes) -> Totals {
                 start_ns,
                 end_ns,
             );
-            self_ns += book_self_times(&mut open, span.start_ns, run.wall_ns, out_labels);
+            self_ns += of_lane.book(&mut open, span.start_ns, run.wall_ns);
             open.open(span.end_ns, span.label);
             let total = &mut out_labels[label];
             total.calls += 1;
@@ -105,10 +116,30 @@ pub fn totals(run: &Lanes) -> Totals {
                 with_elements[kind].add(label, number, start_ns, end_ns);
             }
         }
-        self_ns += book_self_times(&mut open, i64::MAX, run.wall_ns, out_labels);
+        self_ns += of_lane.book(&mut open, i64::MAX, run.wall_ns);
+        let (mut waiting_ns, mut most) = (0, None::<(u32, i64)>);
+        for (label, ns) in of_lane.take() {
+            out_labels[label as usize].self_ns += ns;
+            match roles[label as usize] {
+                Role::Waits => waiting_ns += ns,
+                Role::Frames => {}
+                Role::Works => {
+                    // Numbers of labels depend on the order of rows.
+                    let name = |label| run.texts.text(run.labels.get(label).name);
+                    let is_first = |(first, longest_ns)| {
+                        ns > longest_ns || ns == longest_ns && name(label) < name(first)
+                    };
+                    if most.is_none_or(is_first) {
+                        most = Some((label, ns));
+                    }
+                }
+            }
+        }
+        out.most.push(most);
         out.lanes.push(LaneTotal {
             busy_ns: busy.total_ns(),
             self_ns,
+            waiting_ns,
         });
     }
     for kind in LaneKind::ALL {
@@ -123,24 +154,64 @@ pub fn totals(run: &Lanes) -> Totals {
     out
 }
 
-/// Advances to `until_ns`, books the time since the last call to the innermost labels, clipped to the window, and
-/// returns the sum.
-#[inline]
-fn book_self_times(
-    open: &mut OpenIntervals<u32>,
-    until_ns: i64,
-    wall_ns: i64,
-    labels: &mut [LabelTotal],
-) -> i64 {
-    let mut sum_ns = 0;
-    open.advance(until_ns, |stack, start_ns, end_ns| {
-        if let Some(innermost) = stack.last() {
-            let dur_ns = (end_ns.min(wall_ns) - start_ns.max(0)).max(0);
-            labels[innermost.item as usize].self_ns += dur_ns;
-            sum_ns += dur_ns;
-        }
-    });
-    sum_ns
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    Works,
+    Waits,
+    /// A run, an iteration or a layer.
+    Frames,
+}
+
+fn role(run: &Lanes, label: &Label) -> Role {
+    let text = |number| run.texts.text(number);
+    // Calls of the system have no category of their own.
+    let is_wait = match label.category {
+        WAITING => true,
+        OUTSIDE => names_a_wait(text(label.name), true),
+        _ => false,
+    };
+    if is_wait {
+        Role::Waits
+    } else if matches!(text(label.kind), "run" | "iteration" | "layer") {
+        Role::Frames
+    } else {
+        Role::Works
+    }
+}
+
+/// Self times of one lane.
+struct SelfTimes {
+    by_label: Vec<i64>,
+    /// Labels with time.
+    touched: Vec<u32>,
+}
+
+impl SelfTimes {
+    /// Advances to `until_ns`, books the time since the last call to the innermost labels, clipped to the window, and
+    /// returns the sum.
+    #[inline]
+    fn book(&mut self, open: &mut OpenIntervals<u32>, until_ns: i64, wall_ns: i64) -> i64 {
+        let mut sum_ns = 0;
+        open.advance(until_ns, |stack, start_ns, end_ns| {
+            if let Some(innermost) = stack.last() {
+                let dur_ns = (end_ns.min(wall_ns) - start_ns.max(0)).max(0);
+                let of_label = &mut self.by_label[innermost.item as usize];
+                if *of_label == 0 && dur_ns > 0 {
+                    self.touched.push(innermost.item);
+                }
+                *of_label += dur_ns;
+                sum_ns += dur_ns;
+            }
+        });
+        sum_ns
+    }
+
+    /// All labels with time. The next lane starts from none.
+    fn take(&mut self) -> impl Iterator<Item = (u32, i64)> {
+        self.touched
+            .drain(..)
+            .map(|label| (label, std::mem::take(&mut self.by_label[label as usize])))
+    }
 }
 
 /// Calls `with` for each label of a kind of lane, in order of number, with the durations of its intervals in any

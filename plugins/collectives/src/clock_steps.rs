@@ -190,9 +190,7 @@ fn is_contradicted(step: &ClockStep, steps: &[ClockStep], meetings: &[Meeting]) 
         let spread_ns = usually_off(before, from_ns).max(usually_off(after, to_ns));
         let seen_ns = to_ns.saturating_sub(from_ns);
         let of_other = steps.iter().find(|of| of.rank == *other);
-        let both_ns = step
-            .by_ns
-            .saturating_sub(of_other.map_or(0, |of| of.by_ns));
+        let both_ns = step.by_ns.saturating_sub(of_other.map_or(0, |of| of.by_ns));
         let allowed_ns = spread_ns
             .saturating_mul(MIN_SPREADS)
             .max(step.by_ns.saturating_abs() / 2);

@@ -16,6 +16,7 @@ use crate::kernels::{self, Kernel};
 use crate::limit::MIN_GAIN;
 use crate::sampled::Sampled;
 use crate::steps::Steps;
+use crate::threads::{self, Thread};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
@@ -78,6 +79,8 @@ pub struct Facts {
     /// Self time of kernels by category, largest first.
     pub device_categories: Vec<(String, i64)>,
     pub host: Host,
+    /// Host threads, most work first. None where rows of a device may be counted as theirs.
+    pub threads: Vec<Thread>,
     /// What a lane of the host is called.
     pub host_lane: &'static str,
     /// Device kernels by name, largest time first.
@@ -334,6 +337,11 @@ impl Facts {
         let paused_share = paused_share.unwrap_or(0.0);
         // Rows of a device may be counted as those of threads: nothing can be said of the host then.
         let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
+        let threads = if has_unclear_devices || host.only_ran() {
+            Vec::new()
+        } else {
+            threads::read(&lanes)?
+        };
         let bound = run.table("open_intervals")?;
         let bound = bound.u64("bound_calls")?.iter().flatten();
         Ok(Self {
@@ -363,6 +371,7 @@ impl Facts {
             host,
             host_lane: Producer::of_run(&table).host_lane(),
             kernels,
+            threads,
             is_judged: !judged.is_missing() && !has_unclear_devices,
             bottlenecks: if has_unclear_devices {
                 Vec::new()
@@ -416,6 +425,13 @@ impl Facts {
     /// What shares of the path are shares of.
     pub fn path_whole(&self) -> &str {
         self.part.as_ref().map_or("the wall", |part| &part.name)
+    }
+
+    /// True if a list of threads says more than the sum over them. Those of several ranks would be too many.
+    pub fn tells_threads_apart(&self) -> bool {
+        let working = self.threads.iter().filter(|of| of.work_ns() > 0).count();
+        let least = if self.devices.is_empty() { 2 } else { 1 };
+        self.ranks < 2 && self.meaningless.is_none() && working >= least
     }
 
     /// A gain as a share of the part that the path is about.

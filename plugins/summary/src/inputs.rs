@@ -122,7 +122,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 46] {
         ),
         may(
             "by_lane",
-            "SELECT lane, lane_kind, busy_ns, wall_ns FROM category.by_lane",
+            "SELECT lane, lane_kind, busy_ns, waiting_ns, most_name, most_ns, wall_ns FROM category.by_lane",
         ),
         may(
             "graph_launches",

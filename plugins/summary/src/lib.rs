@@ -15,6 +15,7 @@ pub mod parts;
 pub mod sampled;
 pub mod sentence;
 pub mod steps;
+pub mod threads;
 
 use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
@@ -30,12 +31,15 @@ impl Plugin for Summary {
         let facts = facts::Facts::load(run)?;
         let headline = headline::Headline::new(&facts);
         run.emit(headline.table())?;
-        if facts.devices.is_empty() {
-            return Ok(());
+        if !facts.devices.is_empty() {
+            run.emit(devices::table(&facts))?;
+            let owners = kernels::owners(run, &facts.kernels)?;
+            run.emit(kernels::table(&facts, &owners))?;
         }
-        run.emit(devices::table(&facts))?;
-        let owners = kernels::owners(run, &facts.kernels)?;
-        run.emit(kernels::table(&facts, &owners))
+        if facts.tells_threads_apart() {
+            run.emit(threads::table(&facts.threads))?;
+        }
+        Ok(())
     }
 }
 

@@ -56,6 +56,9 @@ fn lanes(rows: &[(&str, i64, i64)]) -> TableBuilder {
         .text("lane", rows.iter().map(|row| row.0))
         .text("lane_kind", rows.iter().map(|_| "host"))
         .i64("busy_ns", rows.iter().map(|row| row.1))
+        .i64("waiting_ns", rows.iter().map(|row| row.1 / 4))
+        .text("most_name", rows.iter().map(|_| "aten::mm"))
+        .i64("most_ns", rows.iter().map(|row| row.1 / 2))
         .i64("wall_ns", rows.iter().map(|row| row.2))
 }
 
@@ -221,6 +224,26 @@ fn of_several_events_the_one_that_counts_time_is_told() {
         told.contains("of_first ran in 80 % of the samples of instructions ("),
         "{told}"
     );
+}
+
+#[test]
+fn threads_are_listed_by_the_time_in_which_they_work() {
+    let of_host = || categories(&[("host", "GEMM", 90 * MS)]);
+    let named = |lanes| summary([wall(100 * MS, 7), of_host(), lanes]);
+    let output = named(lanes(&[
+        ("thread 1", 40 * MS, 100 * MS),
+        ("thread 2", 80 * MS, 100 * MS),
+    ]));
+    let threads = output.table("threads");
+    let names: Vec<_> = threads.text("thread").unwrap().iter().collect();
+    assert_eq!(names, [Some("thread 2"), Some("thread 1")]);
+    // A fourth of it they wait.
+    assert_eq!(threads.i64("work_ns").unwrap().get(0), Some(60 * MS));
+    assert_eq!(threads.f64("share").unwrap().get(1), Some(0.3));
+    assert_eq!(threads.text("mostly_in").unwrap().get(0), Some("aten::mm"));
+    // The sentence says it of a single one.
+    let output = named(lanes(&[("thread 1", 40 * MS, 100 * MS)]));
+    assert!(output.tables.iter().all(|table| table.name() != "threads"));
 }
 
 #[test]

@@ -12,6 +12,7 @@ use crate::opening::Opening;
 use crate::view::View;
 
 const KERNELS: usize = 8;
+const THREADS: usize = 4;
 /// Up to this multiple of a step, the time between two starts looks the same in three figures.
 const SAME_PERIOD: f64 = 1.002;
 const MAX_WORDS_BYTES: usize = 40;
@@ -46,6 +47,7 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
     }
     if let Some(opening) = opening {
         kernels(out, &opening);
+        threads(out, &opening);
     }
     out.push_str("</section>\n");
 }
@@ -242,6 +244,16 @@ fn kernels(out: &mut String, opening: &Opening<'_>) {
         let mut view = View::new(&kernels, KERNELS);
         view.rest = opening.all_kernels(KERNELS).or(view.rest);
         table::view(out, &kernels, &view);
+        out.push_str("</div>\n");
+    }
+}
+
+fn threads(out: &mut String, opening: &Opening<'_>) {
+    if let Some(threads) = opening.threads() {
+        out.push_str("<div class=\"threads\"><h2>Host threads by work</h2>\n");
+        let mut view = View::new(threads, THREADS);
+        view.rest = opening.all_threads(THREADS).or(view.rest);
+        table::view(out, threads, &view);
         out.push_str("</div>\n");
     }
 }

@@ -1,6 +1,7 @@
-//! First lines of a page: the answer, where the run comes from, devices, kernels.
+//! First lines of a page: the answer, where the run comes from, devices, kernels, threads.
 
 use trueno_model::{Report, width};
+use trueno_plugin::Table;
 
 use super::table::{self as fitted, Absent};
 use super::{INDENT, Out};
@@ -11,6 +12,7 @@ use crate::style::Meaning;
 use crate::view::View;
 
 const KERNELS: usize = 6;
+const THREADS: usize = 4;
 const MAX_BAR: usize = 72;
 /// With more devices, each gets one line on a brief page.
 const MANY: usize = 4;
@@ -74,16 +76,34 @@ pub fn devices(report: &Report, out: &mut Out<'_>) {
         return;
     };
     let devices = opening.devices();
-    if devices.is_empty() {
-        return;
+    if !devices.is_empty() {
+        out.blank();
+        bars(&devices, out);
     }
-    out.blank();
+    if out.page.detail == Detail::Brief {
+        if let Some(kernels) = opening.kernels() {
+            let rest = opening.all_kernels(KERNELS);
+            first_rows(
+                ("kernels", "by time on devices"),
+                &kernels,
+                (KERNELS, rest),
+                out,
+            );
+        }
+        if let Some(threads) = opening.threads() {
+            let rest = opening.all_threads(THREADS);
+            first_rows(("host threads", "by work"), threads, (THREADS, rest), out);
+        }
+    }
+}
+
+fn bars(devices: &[Device], out: &mut Out<'_>) {
     let is_brief = out.page.detail != Detail::Full;
     let most_blocks = if is_brief { MANY } else { MAX_BLOCKS };
     let (lines, blocks) = if devices.len() > most_blocks {
-        (devices.as_slice(), [].as_slice())
+        (devices, [].as_slice())
     } else {
-        ([].as_slice(), devices.as_slice())
+        ([].as_slice(), devices)
     };
     if !lines.is_empty() {
         one_line_each(lines, out);
@@ -97,13 +117,18 @@ pub fn devices(report: &Report, out: &mut Out<'_>) {
         out.line(&format!("{}{bar}", " ".repeat(INDENT)));
         legend(&device.words, out);
     }
-    let (Some(kernels), true) = (opening.kernels(), out.page.detail == Detail::Brief) else {
-        return;
-    };
+}
+
+fn first_rows(
+    (title, words): (&str, &str),
+    table: &Table,
+    (rows, rest): (usize, Option<String>),
+    out: &mut Out<'_>,
+) {
     out.blank();
-    out.titled("kernels", "by time on devices");
-    let mut view = View::new(&kernels, KERNELS);
-    view.rest = opening.all_kernels(KERNELS).or(view.rest);
+    out.titled(title, words);
+    let mut view = View::new(table, rows);
+    view.rest = rest.or(view.rest);
     let room = out.page.width - 2 * INDENT;
     for line in fitted::lines(&view, room, Absent::Unsaid, out.page.palette) {
         out.line(&format!("{}{line}", " ".repeat(2 * INDENT)));

@@ -98,6 +98,8 @@ struct Painted {
     by_category: BTreeMap<(&'static str, String), (i64, i64)>,
     /// By lane: busy time, and idle time between its first row and its last.
     by_lane: BTreeMap<String, (i64, i64)>,
+    /// Self time of labels by lane.
+    of_lanes: BTreeMap<(String, Label), i64>,
     /// By kind of lane: idle time within the lanes' lives, and time outside them.
     by_kind: BTreeMap<&'static str, (i64, i64)>,
 }
@@ -170,6 +172,7 @@ fn paint(fixture: &RunFixture) -> Painted {
         by_label: BTreeMap::new(),
         by_category: BTreeMap::new(),
         by_lane: BTreeMap::new(),
+        of_lanes: BTreeMap::new(),
         by_kind: BTreeMap::new(),
     };
     for (at, (row, kernel)) in all.iter().enumerate() {
@@ -212,6 +215,8 @@ fn paint(fixture: &RunFixture) -> Painted {
                 continue;
             };
             out.by_lane.get_mut(name).unwrap().0 += 1;
+            let of_label = (name.clone(), labels[innermost].clone());
+            *out.of_lanes.entry(of_label).or_default() += 1;
             let kind = lane(all[innermost].0, all[innermost].1).0;
             out.by_label
                 .get_mut(&(kind, labels[innermost].clone()))
@@ -272,6 +277,20 @@ proptest! {
             prop_assert_eq!(lanes.i64("self_ns").unwrap().value(row), busy);
             prop_assert_eq!(lanes.i64("unaccounted_ns").unwrap().value(row), idle);
             prop_assert_eq!(lanes.i64("not_alive_ns").unwrap().value(row), WALL_NS - busy - idle);
+            let of_lane = || {
+                let name = lanes.text("lane").unwrap().value(row);
+                painted.of_lanes.iter().filter(move |((lane, _), _)| lane == name)
+            };
+            let waiting = of_lane().filter(|((_, label), _)| label.2 == "waiting");
+            let waiting_ns: i64 = waiting.map(|(_, ns)| ns).sum();
+            prop_assert_eq!(lanes.i64("waiting_ns").unwrap().value(row), waiting_ns);
+            let works = |label: &Label| {
+                label.2 != "waiting" && !["run", "iteration", "layer"].contains(&label.0)
+            };
+            let working = of_lane().filter(|((_, label), _)| works(label));
+            let most = working.map(|((_, label), ns)| (*ns, std::cmp::Reverse(label.1))).max();
+            prop_assert_eq!(lanes.i64("most_ns").unwrap().get(row), most.map(|most| most.0));
+            prop_assert_eq!(lanes.text("most_name").unwrap().get(row), most.map(|most| most.1.0));
         }
 
         let bricks = out.table("by_brick");

@@ -188,7 +188,9 @@ fn recomputed_calls_are_told_from_backward_ones() {
     let again = output.findings.iter().find(|of| of.code == "recomputed");
     let again = again.expect("checkpointing is reported");
     assert!(
-        again.title.contains("computes 30 ns of device work again, 30.0 %"),
+        again
+            .title
+            .contains("computes 30 ns of device work again, 30.0 %"),
         "{}",
         again.title
     );
