@@ -81,7 +81,7 @@ const MIN_TOLD: f64 = 0.0005;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// `gpu0 · NVIDIA H100 · 1,312 kernels, 294 ms · 279 copies and fills, 225 MB, 9.4 ms · peak 2.09 GB of 85 GB`.
+    /// `gpu0 · NVIDIA H100 · 1,312 kernels, 294 ms · 279 copies and fills, 225 MB, 9.4 ms · stream 7 · peak 2 GB of 85 GB`.
     pub title: String,
     pub place: String,
     /// Shares of the run, which add up to 1.
@@ -241,12 +241,23 @@ fn work(table: &Table, row: usize) -> Vec<String> {
     parts
 }
 
+/// `stream 7`, `streams 7, 20` or `12 streams`.
+fn streams(table: &Table, row: usize) -> Option<String> {
+    let streams = cell(table, "streams", row).number()? as u64;
+    Some(match text(table, "stream_numbers", row) {
+        Some(number) if streams == 1 => format!("stream {number}"),
+        Some(numbers) => format!("streams {numbers}"),
+        None => counted(streams, "stream", "streams"),
+    })
+}
+
 fn device(table: &Table, row: usize, is_idle_known: bool) -> Device {
     let number = |column: &str| cell(table, column, row).number();
     let place = text(table, "place", row).unwrap_or_default().to_owned();
     let mut title = vec![place.clone()];
     title.extend(text(table, "model", row).map(str::to_owned));
     title.extend(work(table, row));
+    title.extend(streams(table, row));
     let bytes = |column: &str| number(column).map(|bytes| units::scaled(bytes, "B"));
     title.extend(bytes("peak_bytes").map(|peak| match bytes("memory_bytes") {
         Some(all) => format!("peak {peak} of {all}"),
@@ -306,6 +317,8 @@ mod tests {
             .i64("outside_ns", [500_000_000, 1_000_000_000])
             .u64("kernels", [1_312_u64, 0])
             .i64("kernels_ns", [294_000_000, 0])
+            .u64("streams", [Some(2_u64), None])
+            .text("stream_numbers", [Some("7, 20"), None])
             .u64("copies", [279_u64, 1])
             .i64("copies_ns", [9_400_000, 2_000])
             .u64("copies_stated", [279_u64, 0])
@@ -321,7 +334,7 @@ mod tests {
         let devices = opening.devices();
         assert_eq!(
             devices[0].title,
-            "gpu0 · NVIDIA A100 · 1,312 kernels, 294 ms · 279 copies and fills, 225 MB, 9.40 ms"
+            "gpu0 · NVIDIA A100 · 1,312 kernels, 294 ms · 279 copies and fills, 225 MB, 9.40 ms · streams 7, 20"
         );
         assert_eq!(devices[1].title, "gpu1 · 1 copy or fill, 2 µs");
         assert_eq!(

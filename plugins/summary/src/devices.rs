@@ -65,6 +65,8 @@ pub struct Device {
     pub model: Option<String>,
     pub memory_bytes: Option<u64>,
     pub peak_bytes: Option<i64>,
+    /// Numbers of its streams, in the order of lanes.
+    pub streams: Vec<String>,
     /// From its first work to its last.
     pub span_ns: i64,
     pub busy_ns: i64,
@@ -81,7 +83,7 @@ pub struct Device {
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<Split>)> {
+pub fn read(run: &mut Run, memory: &Table, lanes: &Table) -> Result<(Vec<Device>, Option<Split>)> {
     let idle = run.table("idle")?;
     let ns = |name: &str| idle.i64(name);
     let mut devices = Vec::with_capacity(idle.rows());
@@ -109,6 +111,7 @@ pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<Split>
     let copies = copies(&run.table("copies")?)?;
     let models = models(&run.table("devices")?)?;
     let peaks = peaks(memory)?;
+    let mut streams = streams(lanes)?;
     for device in &mut devices {
         device.split = splits.get(&device.place).copied().unwrap_or_default();
         // What is no copy and no fill is a kernel.
@@ -116,6 +119,7 @@ pub fn read(run: &mut Run, memory: &Table) -> Result<(Vec<Device>, Option<Split>
         let (kernels, copied) = (&mut device.kernels, device.copies.work);
         kernels.operations = kernels.operations.saturating_sub(copied.operations);
         kernels.dur_ns = kernels.dur_ns.saturating_sub(copied.dur_ns).max(0);
+        device.streams = streams.remove(&device.place).unwrap_or_default();
         device.peak_bytes = peaks.get(&device.place).copied();
         if let Some((model, bytes)) = models.get(&device.place) {
             device.model.clone_from(model);
@@ -193,6 +197,27 @@ fn peaks(table: &Table) -> Result<BTreeMap<String, i64>> {
         .collect())
 }
 
+const MAX_NUMBERED: usize = 4;
+
+fn stream_numbers(device: &Device) -> Option<String> {
+    let streams = &device.streams;
+    (1..=MAX_NUMBERED)
+        .contains(&streams.len())
+        .then(|| streams.join(", "))
+}
+
+/// Streams of each device, from lanes named `gpu0/stream 7`.
+fn streams(lanes: &Table) -> Result<BTreeMap<String, Vec<String>>> {
+    let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for lane in lanes.text("lane")?.iter().flatten() {
+        if let Some((place, stream)) = lane.rsplit_once("/stream ") {
+            let of = out.entry(place.to_owned()).or_default();
+            of.push(stream.to_owned());
+        }
+    }
+    Ok(out)
+}
+
 /// Table `devices`: one row for each device with work.
 ///
 /// `span_ns`: from its first work to its last; `wall_share`: busy / wall; `computation_ns`, `communication_ns`,
@@ -200,7 +225,8 @@ fn peaks(table: &Table) -> Result<BTreeMap<String, i64>> {
 /// `not_started_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall time before its first and
 /// after its last work; `peak_bytes`, `memory_bytes`: largest use and size of its memory; `kernels`, `copies`: recorded
 /// kernels, and copies and fills; `kernels_ns`, `copies_ns`: sums of their durations, which may overlap;
-/// `copies_stated`, `copies_bytes`: copies and fills that state their bytes, and the sum of these, null if none does.
+/// `copies_stated`, `copies_bytes`: copies and fills that state their bytes, and the sum of these, null if none does;
+/// `streams`: the number of its streams; `stream_numbers`: these, if there are at most four.
 pub fn table(facts: &Facts) -> TableBuilder {
     let rows = &facts.devices;
     let ns = |of: fn(&Device) -> i64| rows.iter().map(of).collect::<Vec<_>>();
@@ -230,6 +256,12 @@ pub fn table(facts: &Facts) -> TableBuilder {
         .i64("kernels_ns", ns(|row| row.kernels.dur_ns))
         .u64("copies", rows.iter().map(|row| row.copies.work.operations))
         .i64("copies_ns", ns(|row| row.copies.work.dur_ns))
+        .u64(
+            "streams",
+            rows.iter()
+                .map(|row| Some(row.streams.len() as u64).filter(|streams| *streams > 0)),
+        )
+        .text("stream_numbers", rows.iter().map(stream_numbers))
         .u64("copies_stated", rows.iter().map(|row| row.copies.stated))
         .u64(
             "copies_bytes",

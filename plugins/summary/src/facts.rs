@@ -35,17 +35,20 @@ pub struct Job {
     pub micro_batches: Option<u64>,
     /// Share of a step that ranks wait in the pipeline even if all are equally fast.
     pub bubble_share: Option<f64>,
+    /// Length of a step over that with every operation at the mean of its kind, delays aside.
+    pub slowdown: Option<f64>,
 }
 
 impl Job {
     fn read(table: &Table) -> Result<Option<Self>> {
         let (stages, micro_batches) = (table.u64("stages")?, table.u64("micro_batches")?);
-        let bubble = table.f64("bubble_share")?;
+        let (bubble, slowdown) = (table.f64("bubble_share")?, table.f64("slowdown")?);
         let job = |row: usize| {
             Some(Self {
                 stages: stages.get(row)?,
                 micro_batches: micro_batches.get(row),
                 bubble_share: bubble.get(row),
+                slowdown: slowdown.get(row),
             })
         };
         Ok((0..table.rows()).find_map(job))
@@ -288,7 +291,7 @@ impl Facts {
         let has_no_path = !path_kinds.is_missing() && path_kinds.is_empty();
         let path_kinds = pairs(&path_kinds, "kind", "wall_share")?;
         let memory = run.table("memory")?;
-        let (devices, any) = devices::read(run, &memory)?;
+        let (devices, any) = devices::read(run, &memory, &lanes)?;
         let ranks = run.table("ranks")?.rows();
         let incomplete_ranks = texts(&run.table("incomplete_ranks")?, "detail")?;
         let iteration_names = texts(&run.table("iteration_names")?, "name")?;

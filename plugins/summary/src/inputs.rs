@@ -43,7 +43,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 46] {
         ),
         may(
             "retimed_job",
-            "SELECT stages, bubble_share, micro_batches FROM stragglers.job",
+            "SELECT stages, bubble_share, micro_batches, slowdown FROM stragglers.job",
         ),
         may("devices", "SELECT * FROM devices"),
         may(

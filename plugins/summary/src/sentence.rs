@@ -299,6 +299,9 @@ fn mostly_outside(facts: &Facts) -> Option<String> {
     })
 }
 
+/// Equal ranks differ by noise.
+const MIN_SLOWDOWN: f64 = 1.05;
+
 fn pipeline(facts: &Facts) -> Option<String> {
     let job = facts.job?;
     let share = job.bubble_share.filter(|share| *share >= MIN_EXPOSED)?;
@@ -308,8 +311,15 @@ fn pipeline(facts: &Facts) -> Option<String> {
             trueno_plugin::counted(count, "micro batch", "micro batches")
         )
     });
+    let slowdown = job.slowdown.filter(|of| *of >= MIN_SLOWDOWN);
+    let slowdown = slowdown.map_or(String::new(), |of| {
+        format!(
+            ", and unequal operations make a step {} × as long",
+            figures(of)
+        )
+    });
     Some(format!(
-        "ranks wait {} of a step by the pipeline's design ({} stages{batches})",
+        "ranks wait {} of a step by the pipeline's design ({} stages{batches}){slowdown}",
         percent(share),
         job.stages
     ))
