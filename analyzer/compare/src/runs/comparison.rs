@@ -13,8 +13,10 @@ use super::operators::{self, Operators};
 use super::side::Member;
 use super::signatures::{self, SignatureRow};
 use super::totals::{self, TotalRow};
-use trueno_statistics::Options;
-use trueno_statistics::{Common, Compared, Name, Pair, Sampled, Verdict, Verdicts, verdicts};
+use trueno_analysis::vendors;
+use trueno_statistics::{
+    Common, Compared, Kind, Name, Options, Pair, Sampled, Verdict, Verdicts, verdicts,
+};
 
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
@@ -42,6 +44,9 @@ pub struct Comparison {
     pub counts: Vec<CountRow>,
     /// Number of names of which only part of the rows was examined.
     pub capped: usize,
+    /// Distinct names of the devices of each side.
+    #[serde(skip)]
+    pub devices: [BTreeSet<String>; 2],
     /// Whether each run tells of exactly one device.
     #[serde(skip)]
     pub has_one_device: bool,
@@ -55,6 +60,9 @@ pub struct PathRow {
     /// Mean over the runs of the base.
     pub base_ns: f64,
     pub run_ns: f64,
+    /// Of the side with more time, one call of a device's API took nearly all.
+    #[serde(skip)]
+    pub is_one_call: bool,
 }
 
 impl PathRow {
@@ -77,6 +85,11 @@ impl Comparison {
     pub fn with(&self, verdict: Verdict) -> usize {
         let of = |name: &&Compared| name.verdict == verdict;
         self.names.iter().filter(of).count()
+    }
+
+    /// Names with enough rows to be judged.
+    pub fn judged(&self) -> usize {
+        self.names.iter().filter(|name| name.is_tested()).count()
     }
 
     pub fn is_slower(&self) -> bool {
@@ -147,6 +160,7 @@ pub fn compare(
         .filter(|pair| pair.base.iter().chain(&pair.run).flatten().any(is_capped))
         .count();
     let Verdicts { mut names, common } = verdicts(&pairs, options);
+    names.iter_mut().for_each(judge_copies_by_their_sum);
     // What costs most in all comes first.
     let cost = |c: &Compared| -(c.run_total_ns - c.base_total_ns).abs();
     names.sort_by(|a, b| {
@@ -171,7 +185,23 @@ pub fn compare(
         path: paths(base, run),
         counts: counts(base, run),
         capped,
+        devices: [base, run].map(super::devices::names),
         has_one_device: base.iter().chain(run).all(super::devices::is_one),
+    }
+}
+
+/// A copy takes as long as its bytes need. Where their sum changed the other way, copies are larger or smaller, not slower
+/// or faster.
+fn judge_copies_by_their_sum(name: &mut Compared) {
+    let is_longer = name.run_total_ns > name.base_total_ns;
+    let is_contradicted = match name.verdict {
+        Verdict::Slower => !is_longer,
+        Verdict::Faster => is_longer,
+        Verdict::Same | Verdict::CannotTell => false,
+    };
+    if name.name.kind == Kind::Transfer && is_contradicted {
+        name.verdict = Verdict::CannotTell;
+        name.why = Some("all copies together changed the other way: their sizes differ".to_owned());
     }
 }
 
@@ -189,6 +219,25 @@ fn operators(base: &[Member], run: &[Member], groups: &NameGroups) -> Option<Ope
     let pairs = pairs.map(|(base, run)| Some((base.operators.as_ref()?, run.operators.as_ref()?)));
     let pairs: Vec<_> = pairs.collect::<Option<_>>()?;
     Some(operators::compare(&pairs, groups)).filter(|operators| !operators.is_empty())
+}
+
+/// Share of a call's time that one call of it takes if the others hardly matter.
+const ONE_CALL: f64 = 0.9;
+
+/// Whether in each run of a side one call of this name took nearly all of its time.
+fn is_one_call(side: &[Member], name: &str) -> bool {
+    let call = Name {
+        kind: Kind::Call,
+        name: name.to_owned(),
+    };
+    vendors::call(name).is_some()
+        && side.iter().all(|member| {
+            let sampled = member.names.get(&call);
+            sampled.is_some_and(|of| {
+                let longest = of.durations.iter().copied().fold(0.0, f64::max);
+                longest > 0.0 && longest >= ONE_CALL * of.total_ns
+            })
+        })
 }
 
 /// Empty if any run has no path.
@@ -214,8 +263,13 @@ fn paths(base: &[Member], run: &[Member]) -> Vec<PathRow> {
             name: key.1.clone(),
             base_ns: mean(base, key),
             run_ns: mean(run, key),
+            is_one_call: false,
         })
         .collect();
+    for row in rows.iter_mut().filter(|row| row.kind == "work") {
+        let side = if row.base_ns > row.run_ns { base } else { run };
+        row.is_one_call = is_one_call(side, &row.name);
+    }
     rows.sort_by(|a, b| {
         let change = b.change_ns().abs().total_cmp(&a.change_ns().abs());
         change.then_with(|| (&a.kind, &a.name).cmp(&(&b.kind, &b.name)))

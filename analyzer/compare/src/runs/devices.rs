@@ -19,6 +19,13 @@ fn devices(member: &Member) -> Devices<'_> {
     devices
 }
 
+/// Distinct names of the devices of a side.
+pub(super) fn names(side: &[Member]) -> BTreeSet<String> {
+    let all = side.iter().flat_map(|member| devices(member).into_values());
+    all.filter_map(|device| device.get("name").map(|name| (*name).to_owned()))
+        .collect()
+}
+
 pub(super) fn is_one(member: &Member) -> bool {
     devices(member).len() == 1
 }

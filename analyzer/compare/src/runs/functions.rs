@@ -126,7 +126,46 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Option<Fun
     })
 }
 
+/// Modules by their file names: the same program lies in other folders on other machines. A module stays with its folder
+/// if one run has a function in two modules of that name.
+fn without_folders(profiles: &[Profile]) -> Vec<Profile> {
+    let file = |module: &str| module.rsplit('/').next().unwrap_or(module).to_owned();
+    let mut twice: BTreeSet<(&str, String)> = BTreeSet::new();
+    for profile in profiles {
+        let mut seen = BTreeSet::new();
+        for (function, module) in profile.functions.keys() {
+            let Some(module) = module else { continue };
+            let short = (function.as_str(), file(module));
+            if !seen.insert(short.clone()) {
+                twice.insert(short);
+            }
+        }
+    }
+    let shortened = profiles.iter().map(|profile| Profile {
+        event: profile.event.clone(),
+        functions: profile
+            .functions
+            .iter()
+            .map(|((function, module), own)| {
+                let module = module.as_ref().map(|module| {
+                    let short = (function.as_str(), file(module));
+                    if twice.contains(&short) {
+                        module.clone()
+                    } else {
+                        short.1
+                    }
+                });
+                ((function.clone(), module), *own)
+            })
+            .collect(),
+    });
+    shortened.collect()
+}
+
 fn compared(base: &[Profile], run: &[Profile], options: &Options) -> Option<Functions> {
+    let all: Vec<Profile> = base.iter().chain(run).cloned().collect();
+    let all = without_folders(&all);
+    let (base, run) = all.split_at(base.len());
     let all = || base.iter().chain(run);
     let is_timed = |profile: &Profile| {
         let mut owns = profile.functions.values();
@@ -266,6 +305,38 @@ mod tests {
                 .map(|(name, samples, ns)| (((*name).to_owned(), None), own(*samples, *ns)))
                 .collect(),
         }
+    }
+
+    #[test]
+    fn a_function_in_another_folder_is_the_same_function() {
+        let profile = |functions: &[(&str, &str, u64)]| {
+            let functions = functions.iter().map(|(name, module, samples)| {
+                let own = Own {
+                    samples: *samples,
+                    estimated_ns: None,
+                };
+                (((*name).to_owned(), Some((*module).to_owned())), own)
+            });
+            Profile {
+                event: "cycles".to_owned(),
+                functions: functions.collect(),
+            }
+        };
+        let base = profile(&[
+            ("f", "/a/prog", 300),
+            ("g", "/lib/x.so", 50),
+            ("g", "/usr/x.so", 50),
+        ]);
+        let run = profile(&[("f", "/b/prog", 300), ("g", "/lib/x.so", 100)]);
+        let found = compared(&[base], &[run], &Options::default()).unwrap();
+        let rows = found.rows.iter();
+        let rows: Vec<_> = rows
+            .map(|row| (row.function.as_str(), row.module.as_deref(), row.change))
+            .collect();
+        let of_f = rows.iter().find(|row| row.0 == "f").unwrap();
+        assert_eq!((of_f.1, of_f.2), (Some("prog"), 0.0));
+        // Two libraries of one name in a run are two.
+        assert_eq!(rows.iter().filter(|row| row.0 == "g").count(), 2);
     }
 
     /// A function that appears has an interval without 0; one within the errors of sampling has not.

@@ -11,6 +11,7 @@ mod devices;
 pub mod functions;
 pub mod jobs;
 pub mod operators;
+mod parts;
 mod path;
 mod plugin_section;
 pub mod render;

@@ -53,6 +53,29 @@ impl Total {
         }
     }
 
+    /// The device that it is about.
+    fn device(&self) -> Option<&str> {
+        match self {
+            Total::AllocatorPeak(place)
+            | Total::MemoryPeak(place)
+            | Total::MemoryKept(place)
+            | Total::Allocations(place) => Some(place.as_str()).filter(|of| of.starts_with("gpu")),
+            _ => None,
+        }
+    }
+
+    /// The same of another device.
+    fn of_device(&self, place: &str) -> Self {
+        let place = place.to_owned();
+        match self {
+            Total::AllocatorPeak(_) => Total::AllocatorPeak(place),
+            Total::MemoryPeak(_) => Total::MemoryPeak(place),
+            Total::MemoryKept(_) => Total::MemoryKept(place),
+            Total::Allocations(_) => Total::Allocations(place),
+            other => other.clone(),
+        }
+    }
+
     pub fn word(&self) -> String {
         match self {
             Total::Wall => "wall".to_owned(),
@@ -179,21 +202,32 @@ fn aggregates(database: &Database, totals: &mut BTreeMap<Total, f64>) -> Result<
     Ok(())
 }
 
+/// The one device of all runs of a side, by its place in totals.
+fn only_device(side: &[Member]) -> Option<&str> {
+    let places = side.iter().flat_map(|member| member.totals.keys());
+    let mut places = places.filter_map(Total::device);
+    let first = places.next()?;
+    places.all(|place| place == first).then_some(first)
+}
+
 pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalRow> {
-    let mut all: Vec<&Total> = base
-        .iter()
-        .chain(run)
-        .flat_map(|member| member.totals.keys())
-        .collect();
-    all.sort();
-    all.dedup();
-    let side = |members: &[Member], total: &Total| -> Vec<f64> {
-        let values = members.iter().filter_map(|member| member.totals.get(total));
-        values.copied().collect()
+    // Devices of two machines have other numbers.
+    let devices = only_device(base).zip(only_device(run));
+    let both = devices.filter(|(base, run)| base != run);
+    let both = both.map(|(base, run)| format!("{base} and {run}"));
+    let shown = |total: &Total| match (&both, total.device()) {
+        (Some(both), Some(_)) => total.of_device(both),
+        _ => total.clone(),
     };
-    let sides: Vec<(&Total, Vec<f64>, Vec<f64>)> = all
+    let mut all: BTreeMap<Total, [Vec<f64>; 2]> = BTreeMap::new();
+    for (side, members) in [base, run].into_iter().enumerate() {
+        for (total, value) in members.iter().flat_map(|member| &member.totals) {
+            all.entry(shown(total)).or_default()[side].push(*value);
+        }
+    }
+    let sides: Vec<(Total, Vec<f64>, Vec<f64>)> = all
         .into_iter()
-        .map(|total| (total, side(base, total), side(run, total)))
+        .map(|(total, [base, run])| (total, base, run))
         .collect();
     let tests: Vec<Result<f64, &str>> = sides
         .iter()
@@ -223,7 +257,7 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
             ratio: test.ok().and_then(|_| ratio(&a, &b)),
             verdict,
             why,
-            total: total.clone(),
+            total,
         }
     });
     rows.collect()

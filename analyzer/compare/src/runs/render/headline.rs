@@ -1,17 +1,16 @@
 //! One sentence on a comparison: how much, how sure, and where most of it is.
 
 use trueno_display_names::display_name;
-use trueno_format::device_property;
 use trueno_model::units;
 use trueno_plugin::counted;
 use trueno_statistics::{Compared, Kind, Name, Ratio, Verdict};
 
 use super::function_sheets::largest;
 use super::wording::{change, signed};
-use crate::runs::comparability::{Aspect, Standing};
 use crate::runs::counts::Change;
+use crate::runs::parts::{Part, parts};
 use crate::runs::totals::Total;
-use crate::runs::{Comparison, PathRow, TotalRow};
+use crate::runs::{Comparison, TotalRow};
 
 /// Smaller shares of the difference on the critical path are not mentioned.
 const MIN_PART: f64 = 0.1;
@@ -77,7 +76,7 @@ pub fn headline(comparison: &Comparison) -> String {
     }
     // Parts of what is shown as +0.0 % explain nothing.
     let differs = wall.filter(|(_, base, run)| (run - base).abs() >= 0.0005 * base);
-    let part = differs.and_then(|(_, base, run)| largest_part(comparison, run - base));
+    let part = differs.and_then(|(_, base, run)| largest_part(comparison, (base, run)));
     // Without a path, samples say where.
     parts.extend(part.or_else(|| largest(comparison.functions.as_ref()?)));
     parts.extend(names(comparison));
@@ -153,24 +152,44 @@ fn uncertainty(ratio: Ratio) -> String {
     }
 }
 
-/// The largest part, introduced by "mostly" if it is at least half of the difference.
-fn largest_part(comparison: &Comparison, difference_ns: f64) -> Option<String> {
-    let share = |part: &PathRow| part.change_ns() / difference_ns;
-    let mut parts = comparison.path.iter();
-    let part = parts.find(|part| share(part) >= MIN_PART)?;
-    let word = if share(part) >= 0.5 {
-        "mostly"
-    } else {
-        "largest part"
+/// The largest part, introduced by "mostly" if it is at least half of the difference. One call of a device's API differs
+/// from run to run, so it stands apart, with what the rest differs by.
+fn largest_part(comparison: &Comparison, wall: (f64, f64)) -> Option<String> {
+    let all = parts(comparison);
+    let largest = |(base, run): (f64, f64), is_wanted: fn(&Part) -> bool| {
+        let share = |part: &Part| part.change_ns() / (run - base);
+        let part = all
+            .iter()
+            .find(|part| is_wanted(part) && share(part) >= MIN_PART)?;
+        let word = if share(part) >= 0.5 {
+            "mostly"
+        } else {
+            "largest part"
+        };
+        let (what, change) = (&part.what, signed(part.change_ns()));
+        Some((
+            part,
+            format!("{word}: {what} on the critical path {change}"),
+        ))
     };
-    let what = match (part.kind.as_str(), part.name.as_str()) {
-        ("gap", _) => "time in which nothing was recorded".to_owned(),
-        ("work", name) => format!("`{}`", display_name(name)),
-        (kind, "") => kind.replace('_', " "),
-        (kind, name) => format!("{} of `{}`", kind.replace('_', " "), display_name(name)),
-    };
-    let change = signed(part.change_ns());
-    Some(format!("{word}: {what} on the critical path {change}"))
+    let (part, text) = largest(wall, |_| true)?;
+    if !part.is_one_call {
+        return Some(text);
+    }
+    let without = (wall.0 - part.base_ns, wall.1 - part.run_ns);
+    let is_positive = without.0 > 0.0 && without.1 > 0.0;
+    if !is_positive || (without.1 - without.0).abs() < 0.0005 * without.0 {
+        return Some(text);
+    }
+    let rest = format!(
+        "without it {} → {}, {}",
+        units::duration(without.0),
+        units::duration(without.1),
+        change(without.1 / without.0)
+    );
+    let next = largest(without, |part| !part.is_one_call);
+    let next = next.map_or(String::new(), |(_, text)| format!(", {text}"));
+    Some(format!("{text}; {rest}{next}"))
 }
 
 /// The difference of steps. It is preferred over that of the whole run: there are many steps, so their scatter is
@@ -226,18 +245,12 @@ fn runs_ahead(comparison: &Comparison, steps: &Compared) -> Option<&'static str>
 }
 
 fn other_device(comparison: &Comparison) -> Option<String> {
-    let is_name = |aspect: &&Aspect| {
-        let key = aspect
-            .aspect
-            .strip_prefix("value ")
-            .and_then(device_property);
-        let is_told = aspect.standing == Standing::Differs;
-        is_told && key.is_some_and(|(_, property)| property == "name")
-    };
-    let given = |aspect: &&Aspect| aspect.base != "not given" && aspect.run != "not given";
-    let mut names = comparison.comparability.iter().filter(is_name);
-    let first = names.find(given)?;
-    Some(format!("other GPU: {} → {}", first.base, first.run))
+    let [base, run] = comparison.devices.each_ref().map(|names| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        names.join(", ")
+    });
+    let is_other = !base.is_empty() && !run.is_empty() && base != run;
+    is_other.then(|| format!("other GPU: {base} → {run}"))
 }
 
 /// Median steps of both sides.
@@ -303,6 +316,7 @@ fn names(comparison: &Comparison) -> Option<String> {
         comparison.with(Verdict::Slower),
         comparison.with(Verdict::Faster),
     );
-    let names = counted(slower as u64, "name", "names");
-    (slower + faster > 0).then(|| format!("{names} slower, {faster} faster"))
+    let judged = counted(comparison.judged() as u64, "name", "names");
+    (slower + faster > 0)
+        .then(|| format!("of {judged} with enough calls, {slower} slower and {faster} faster"))
 }
