@@ -72,7 +72,7 @@ mod unused_arguments;
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
-use trueno_format::schema::{DiagnosticRow, SignatureRow, TableRow};
+use trueno_format::schema::{SignatureRow, TableRow};
 
 use crate::Error;
 use crate::doubtful::Memory;
@@ -377,14 +377,7 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
         ("device_not_recorded", text, count)
     });
     for (code, text, count) in unclear_rows.chain(unrecorded) {
-        let row = DiagnosticRow {
-            severity: collector.into.text("warning"),
-            code: collector.into.text(code),
-            text: collector.into.text(&text),
-            count,
-            ..DiagnosticRow::default()
-        };
-        collector.add(&row)?;
+        collector.diagnostic(code, &text, count)?;
     }
     for warning in warnings.into_iter().chain(unclear) {
         collector.notes.warn(warning);

@@ -341,7 +341,7 @@ impl Set<'_, '_> {
                 .map(|row| row.wrapping_add(self.correlations));
             let name = row.text(0);
             self.feed
-                .kernel_counter(key, name.as_deref(), row.number(1), row.real(2))
+                .dispatch_counter(key, name.as_deref(), row.number(1), row.real(2))
         })
     }
 }

@@ -18,7 +18,7 @@ pub(super) use device::{class_of_work, id_of_place};
 use kernel_counters::KernelCounters;
 pub(crate) use slices::{PART_OF_COLLECTIVE, WAIT_OF_LOWER_LAYER};
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{CollectiveRow, TableRow};
+use trueno_format::schema::{CollectiveRow, DiagnosticRow, TableRow};
 
 use self::believable::{Believable, Doubts};
 use self::slices::OperatorLane;
@@ -234,6 +234,18 @@ impl<'a> Collector<'a> {
 
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         self.notes.add(self.into, row)
+    }
+
+    /// Adds a fact about the recording that plugins read by its code.
+    pub fn diagnostic(&mut self, code: &str, text: &str, count: u64) -> Result<(), Error> {
+        let row = DiagnosticRow {
+            severity: self.into.text("warning"),
+            code: self.into.text(code),
+            text: self.into.text(text),
+            count,
+            ..DiagnosticRow::default()
+        };
+        self.add(&row)
     }
 
     pub fn check_times(&self) -> Result<(), Error> {

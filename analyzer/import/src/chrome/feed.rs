@@ -22,6 +22,10 @@ pub(crate) const NO_NAME_OR_TIMES: &str = "row without a name, or without times"
 pub(crate) const NO_COUNTER: &str = "counter without a name or a number";
 pub(crate) const NO_BYTES: &str = "allocation or release that states no bytes";
 
+/// Text of the fact with code `kernels_one_by_one`.
+const ONE_BY_ONE: &str =
+    "the profiler collected counters of single kernels, and ran kernels one by one meanwhile";
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Range,
@@ -95,6 +99,8 @@ pub(crate) struct Feed<'a> {
     path: &'a Path,
     options: &'a Options,
     progress: &'a mut dyn FnMut(u64),
+    /// The profiler counted for single kernels, and so ran one after the other.
+    has_one_by_one: bool,
 }
 
 impl<'a> Feed<'a> {
@@ -111,6 +117,7 @@ impl<'a> Feed<'a> {
             path,
             options,
             progress: import.progress,
+            has_one_by_one: false,
         }
     }
 
@@ -218,6 +225,19 @@ impl<'a> Feed<'a> {
         Ok(())
     }
 
+    /// A counter that AMD's profiler read around one dispatch. It then runs kernels one by one, whether it traces them too or
+    /// not.
+    pub fn dispatch_counter(
+        &mut self,
+        key: Option<u64>,
+        name: Option<&str>,
+        time_ns: Option<i64>,
+        value: Option<f64>,
+    ) -> Result<(), Error> {
+        self.has_one_by_one = true;
+        self.kernel_counter(key, name, time_ns, value)
+    }
+
     /// A counter of the kernel with a key, wherever in the files it stands. Without one of these it is left out.
     pub fn kernel_counter(
         &mut self,
@@ -306,6 +326,10 @@ impl<'a> Feed<'a> {
     pub fn finish_as(mut self, hash: u64) -> Result<Option<i64>, Error> {
         self.collector.end()?;
         self.collector.check_times()?;
+        if self.has_one_by_one {
+            self.collector
+                .diagnostic("kernels_one_by_one", ONE_BY_ONE, 1)?;
+        }
         super::write(self.collector, hash)
     }
 }

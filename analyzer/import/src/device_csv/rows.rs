@@ -297,7 +297,7 @@ impl<'a> Rows<'a> {
             self.work(row, times_ns)?;
         }
         self.feed
-            .kernel_counter(Some(key), Some(name), Some(times_ns.0), Some(value))
+            .dispatch_counter(Some(key), Some(name), Some(times_ns.0), Some(value))
     }
 
     fn allocation(&mut self, row: Row<'_>, times_ns: (i64, i64)) -> Result<(), Error> {

@@ -78,6 +78,8 @@ fn the_tables_of_a_program_are_one_run() {
     };
     let run = import(&files).unwrap();
     assert_eq!(run.rows("kernels", "name device thread"), ["gemm 2 0"]);
+    // Also beside a trace of kernels.
+    assert_eq!(run.rows("diagnostics", "code"), ["kernels_one_by_one"]);
     let calls = run.rows("calls", "name start_ns");
     assert_eq!(calls, ["hipLaunchKernel 500", "hipDeviceSynchronize 1100"]);
     assert_eq!(run.rows("syncs", "kind"), ["device"]);
@@ -218,6 +220,10 @@ fn counters_without_a_kernel_trace_give_their_kernels() {
         ]
     );
     assert!(run.warns("one at a time while it counts"));
+    assert_eq!(
+        run.rows("diagnostics", "code count"),
+        ["kernels_one_by_one 1"]
+    );
 }
 
 #[test]

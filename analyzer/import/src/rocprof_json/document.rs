@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use crate::Error;
@@ -19,6 +19,8 @@ pub trait Parts {
     fn wants(&self, field: &str) -> bool;
     fn field(&mut self, field: &str, value: Value);
     fn wants_records(&self, kind: &str) -> bool;
+    /// The number of kernels, if their records are not wanted.
+    fn kernels(&mut self, _count: u64) {}
     fn record(&mut self, kind: &str, record: Record);
 }
 
@@ -200,7 +202,16 @@ impl<P: Parts> Members for Kinds<'_, P> {
 
     fn member<'de, A: MapAccess<'de>>(&mut self, kind: &str, map: &mut A) -> Result<(), A::Error> {
         if !self.0.wants_records(kind) {
-            return json::ignore(map);
+            if kind != "kernel_dispatch" {
+                return json::ignore(map);
+            }
+            let mut count = 0;
+            map.next_value_seed(list("a list of records", |_: IgnoredAny| {
+                count += 1;
+                Ok(())
+            }))?;
+            self.0.kernels(count);
+            return Ok(());
         }
         map.next_value_seed(list("a list of records", |record: Record| {
             self.0.record(kind, record);
@@ -215,6 +226,8 @@ pub struct Facts(Vec<OfProcess>);
 #[derive(Debug, Default)]
 struct OfProcess {
     id: u64,
+    /// Kernels were traced; else counters give them.
+    has_kernels: bool,
     kernels: HashMap<i64, (String, Option<u64>)>,
     /// Names of calls by kind and operation.
     operations: Vec<Vec<String>>,
@@ -320,8 +333,18 @@ impl Parts for Facts {
         false
     }
 
+    fn kernels(&mut self, count: u64) {
+        if let Some(process) = self.0.last_mut() {
+            process.has_kernels |= count > 0;
+        }
+    }
+
     fn record(&mut self, _: &str, _: Record) {}
 }
+
+/// The profiler says so of its counter collection; without a trace of kernels nothing else states them.
+const COUNTED_ONE_BY_ONE: &str = "kernels come from counter_collection, and there is no kernel trace: rocprofv3 runs kernels \
+     one at a time while it counts, so gaps between them are its own";
 
 /// Correlation ids of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
@@ -371,15 +394,10 @@ impl<'r, 'a> Records<'r, 'a> {
             return self.feed.leave_out("record without times that are numbers");
         };
         let thread = record.thread_id.unsigned().unwrap_or(0);
-        let correlation = record
-            .correlation_id
-            .internal
-            .unsigned()
-            .filter(|id| *id != 0);
         let slice = Slice {
             process: of.id,
             thread,
-            correlation: correlation.map(|id| id.wrapping_add((place as u64) << PROCESS_SHIFT)),
+            correlation: record.correlation(place),
             ..Slice::new(Kind::Call, "", times_ns)
         };
         let operation = || {
@@ -387,38 +405,8 @@ impl<'r, 'a> Records<'r, 'a> {
             let name = names.get(usize::try_from(record.operation.0?).ok()?)?;
             (!name.is_empty()).then_some(name.as_str())
         };
-        let stream = |queue: Handle| {
-            let small = |handle: Handle| handle.0.and_then(|number| u32::try_from(number).ok());
-            small(record.stream_id)
-                .filter(|stream| *stream != 0)
-                .or(small(queue))
-        };
         match kind {
-            "kernel_dispatch" => {
-                let Some(dispatch) = &record.dispatch_info else {
-                    return self.feed.leave_out("dispatch without its kernel");
-                };
-                let id = dispatch.kernel_id.0.unwrap_or(0);
-                let unnamed = format!("kernel {id}");
-                let (name, registers) = match of.kernels.get(&id) {
-                    Some((name, registers)) => (name.as_str(), *registers),
-                    None => (unnamed.as_str(), None),
-                };
-                let block = dispatch.workgroup_size.three();
-                let grid = dispatch.grid_size.three();
-                self.feed.slice(&Slice {
-                    kind: Kind::Kernel,
-                    name,
-                    device: Self::device(of, dispatch.agent_id),
-                    stream: stream(dispatch.queue_id),
-                    grid: grid.zip(block).map(|(grid, block)| in_blocks(grid, block)),
-                    block,
-                    registers,
-                    shared_memory_bytes: dispatch.group_segment_size.unsigned(),
-                    key: dispatch.key(place),
-                    ..slice
-                })
-            }
+            "kernel_dispatch" => kernel(self.feed, (place, of), record, slice),
             "memory_copy" => {
                 let (from, to) = (
                     Self::device(of, record.src_agent_id),
@@ -429,7 +417,7 @@ impl<'r, 'a> Records<'r, 'a> {
                     kind: Kind::Copy,
                     name: name.unwrap_or(name_of_copy(from, to)),
                     device: to.or(from),
-                    stream: stream(Handle::default()),
+                    stream: record.stream(Handle::default()),
                     bytes: record.bytes.unsigned(),
                     ..slice
                 })
@@ -480,6 +468,22 @@ impl<'r, 'a> Records<'r, 'a> {
     }
 }
 
+impl Record {
+    /// Correlates rows of one process among those of all processes of the file.
+    fn correlation(&self, place: usize) -> Option<u64> {
+        let id = self.correlation_id.internal.unsigned();
+        let id = id.filter(|id| *id != 0)?;
+        Some(id.wrapping_add((place as u64) << PROCESS_SHIFT))
+    }
+
+    /// The stream; the queue of work of no stream.
+    fn stream(&self, queue: Handle) -> Option<u32> {
+        let small = |handle: Handle| handle.0.and_then(|number| u32::try_from(number).ok());
+        let stream = small(self.stream_id).filter(|stream| *stream != 0);
+        stream.or(small(queue))
+    }
+}
+
 impl Dispatch {
     /// Identifies the dispatch among those of all processes of the file.
     fn key(&self, place: usize) -> Option<u64> {
@@ -488,6 +492,38 @@ impl Dispatch {
     }
 }
 
+fn kernel(
+    feed: &mut Feed<'_>,
+    (place, of): (usize, &OfProcess),
+    record: &Record,
+    slice: Slice<'_>,
+) -> Result<(), Error> {
+    let Some(dispatch) = &record.dispatch_info else {
+        return feed.leave_out("dispatch without its kernel");
+    };
+    let id = dispatch.kernel_id.0.unwrap_or(0);
+    let unnamed = format!("kernel {id}");
+    let (name, registers) = match of.kernels.get(&id) {
+        Some((name, registers)) => (name.as_str(), *registers),
+        None => (unnamed.as_str(), None),
+    };
+    let block = dispatch.workgroup_size.three();
+    let grid = dispatch.grid_size.three();
+    feed.slice(&Slice {
+        kind: Kind::Kernel,
+        name,
+        device: Records::device(of, dispatch.agent_id),
+        stream: record.stream(dispatch.queue_id),
+        grid: grid.zip(block).map(|(grid, block)| in_blocks(grid, block)),
+        block,
+        registers,
+        shared_memory_bytes: dispatch.group_segment_size.unsigned(),
+        key: dispatch.key(place),
+        ..slice
+    })
+}
+
+/// Without a trace of kernels, the dispatches whose counters were collected are the kernels.
 fn counters(
     feed: &mut Feed<'_>,
     (place, of): (usize, &OfProcess),
@@ -511,11 +547,23 @@ fn counters(
     }
     let dispatch = data.and_then(|data| data.dispatch_info.as_ref());
     let key = dispatch.and_then(|dispatch| dispatch.key(place));
+    let times = data.and_then(|data| Some((time_ns, data.end_timestamp.0?)));
+    if let (false, Some(data), Some(times_ns), true) = (of.has_kernels, data, times, key.is_some())
+    {
+        feed.notes().warn(COUNTED_ONE_BY_ONE);
+        let slice = Slice {
+            process: of.id,
+            thread: record.thread_id.unsigned().unwrap_or(0),
+            correlation: data.correlation(place),
+            ..Slice::new(Kind::Kernel, "", times_ns)
+        };
+        kernel(feed, (place, of), data, slice)?;
+    }
     for (id, value) in sums {
         let unnamed = format!("counter {id}");
         let name = of.counters.get(&id).unwrap_or(&unnamed);
         match key {
-            Some(_) => feed.kernel_counter(key, Some(name), Some(time_ns), Some(value))?,
+            Some(_) => feed.dispatch_counter(key, Some(name), Some(time_ns), Some(value))?,
             None => feed.counter(of.id, name, time_ns, value)?,
         }
     }

@@ -69,6 +69,30 @@ fn counters_belong_to_the_kernel_of_their_dispatch() {
 }
 
 #[test]
+fn dispatches_that_were_counted_and_not_traced_are_kernels_that_ran_one_by_one() {
+    let of = |kernels: &str| {
+        let dispatch = r#""dispatch_info": {"dispatch_id": 1, "kernel_id": 2, "agent_id": {"handle": 5}, "queue_id": {"handle": 1},
+            "workgroup_size": {"x": 64, "y": 1, "z": 1}, "grid_size": {"x": 1024, "y": 1, "z": 1}}"#;
+        let text = format!(
+            r#"{{"rocprofiler-sdk-tool": [{{"metadata": {{"pid": 7}}, "counters": [{{"id": {{"handle": 3}}, "name": "SQ_WAVES"}}],
+            "kernel_symbols": [{{"kernel_id": 2, "kernel_name": "gemm.kd"}}],
+            "callback_records": {{"counter_collection": [{{"thread_id": 7, "dispatch_data": {{"start_timestamp": 2000, "end_timestamp": 3000,
+              {dispatch}}}, "records": [{{"counter_id": {{"handle": 3}}, "value": 16.0}}]}}]}},
+            "buffer_records": {{"kernel_dispatch": [{kernels}]}}}}]}}"#
+        );
+        let run = read(&text, &Options::default()).unwrap();
+        let facts = run.rows("diagnostics", "code count");
+        assert_eq!(facts, ["kernels_one_by_one 1"]);
+        assert_eq!(run.rows("counters", "name value"), ["SQ_WAVES 16"]);
+        run.rows("kernels", "name start_ns dur_ns grid_x block_x")
+    };
+    assert_eq!(of(""), ["gemm 0 1000 16 64"]);
+    let traced = r#"{"thread_id": 7, "correlation_id": {"internal": 4}, "start_timestamp": 2000, "end_timestamp": 2900,
+        "dispatch_info": {"dispatch_id": 1, "kernel_id": 2, "workgroup_size": {"x": 64}, "grid_size": {"x": 64}}}"#;
+    assert_eq!(of(traced), ["gemm 0 900 1 64"]);
+}
+
+#[test]
 fn a_cut_document_is_refused_with_its_place_and_read_in_part_where_asked() {
     let cut = &DOCUMENT[..DOCUMENT.find("\"marker_api\": [{\"kind\"").unwrap()];
     let refused = read(cut, &Options::default()).err().unwrap().to_string();
