@@ -59,10 +59,35 @@ pub fn gain(ns: i64, share: f64) -> String {
 }
 
 /// A name that leaves room for the sentence around it: long ones (C++ kernels) lose unnamed namespaces and their arguments, then
-/// their namespaces, then their middle, for what tells two of them apart stands at the end as often as at the start.
+/// their namespaces, then their middle, for what tells two of them apart stands at the end as often as at the start. The file
+/// and line behind a name stay, as in `forward (conv.py:12)`.
 pub fn short(name: &str) -> String {
+    match with_location(name.trim()) {
+        Some((name, location)) => format!("{} ({location})", short_alone(name)),
+        None => short_alone(name.trim()),
+    }
+}
+
+/// A name that ends with the location of its code, such as `forward (nn/conv.py:12)`: the name, and the file without its folders.
+pub fn with_location(name: &str) -> Option<(&str, &str)> {
+    let (function, location) = name.strip_suffix(')')?.rsplit_once(" (")?;
+    let file = location.rsplit(['/', '\\']).next().unwrap_or(location);
+    let is_number = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
+    let path = match file.split_once(':') {
+        Some((path, line)) if line.split(':').all(is_number) => path,
+        _ => file,
+    };
+    // Arguments of C++ and suffixes of compilers are no files.
+    let is_of_path = |of: char| of.is_alphanumeric() || "._-+@".contains(of);
+    let (stem, ending) = path.rsplit_once('.')?;
+    let is_file = !stem.is_empty()
+        && path.chars().all(is_of_path)
+        && (ending.starts_with(char::is_alphabetic) || stem.contains(".so"));
+    (is_file && !function.trim().is_empty()).then(|| (function.trim(), file))
+}
+
+fn short_alone(name: &str) -> String {
     const MAX_LETTERS: usize = 28;
-    let name = name.trim();
     let name = built_in(name).unwrap_or_else(|| without_folders(name));
     let name = &name.replace("(anonymous namespace)::", "");
     let plain = name.strip_prefix("void ").unwrap_or(name);
@@ -187,6 +212,33 @@ mod tests {
         assert_eq!(without_rank("rank 12 gpu0"), (12, "gpu0"));
         assert_eq!(without_rank("rank 12"), (0, "rank 12"));
         assert_eq!(without_rank("gpu0"), (0, "gpu0"));
+    }
+
+    #[test]
+    fn the_location_behind_a_name_is_not_cut() {
+        let long = "a_name_of_a_function_that_is_longer_than_its_room";
+        for (name, shown) in [
+            ("forward (conv.py)", "forward (conv.py)"),
+            (
+                "forward (torch/nn/modules/conv.py:456)",
+                "forward (conv.py:456)",
+            ),
+            (
+                "ns::run(int, float) (src/run.cpp:7:3)",
+                "ns::run (run.cpp:7:3)",
+            ),
+            (
+                &format!("{long} (modeling_llama.py:512)"),
+                "a_name_of_a_fu…than_its_room (modeling_llama.py:512)",
+            ),
+            ("read (libc.so.6)", "read (libc.so.6)"),
+            // These are arguments and suffixes of compilers.
+            ("run (int, float)", "run "),
+            ("scale (0.5)", "scale "),
+            ("f (.isra.0)", "f "),
+        ] {
+            assert_eq!(short(name).trim(), shown.trim(), "{name}");
+        }
     }
 
     #[test]

@@ -51,17 +51,6 @@ fn file_name(module: &str) -> &str {
     if name.is_empty() { module } else { name }
 }
 
-/// A name in short. The file that imports add to it, as in `forward (conv.py)`, stays.
-fn short_with_file(name: &str) -> String {
-    let parts = name.strip_suffix(')').and_then(|of| of.rsplit_once(" ("));
-    match parts {
-        Some((function, file)) if file.contains('.') && !file.starts_with('.') => {
-            format!("{} ({file})", short(function))
-        }
-        _ => short(name),
-    }
-}
-
 fn hottest(name: &str, event: &EventSum, of_event: &str) -> Option<Finding> {
     let functions = event.functions_in_order();
     let is_of_a_place = |of: &Function| of.name.is_some() || of.module.is_some();
@@ -72,7 +61,7 @@ fn hottest(name: &str, event: &EventSum, of_event: &str) -> Option<Finding> {
     let place = match (&function.name, module) {
         (None, Some(module)) => format!("{module} (functions {NOT_KNOWN})"),
         (_, Some(module)) => format!("{} ({module})", short(function.shown_name())),
-        (_, None) => short_with_file(function.shown_name()),
+        (_, None) => short(function.shown_name()),
     };
     let title = format!(
         "{place} ran in {} of {} samples{of_event} ({})",

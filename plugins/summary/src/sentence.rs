@@ -40,10 +40,18 @@ fn rate_figures(value: f64) -> String {
     text
 }
 
-/// A name shortened for a sentence: C++ names lose their arguments, and long names are cut.
+/// A name shortened for a sentence: C++ names lose their arguments, and long names are cut. The file and line behind a name
+/// stay.
 pub fn short(name: &str) -> String {
+    match wording::with_location(name.trim()) {
+        Some((name, location)) => format!("{} ({location})", short_alone(name)),
+        None => short_alone(name.trim()),
+    }
+}
+
+fn short_alone(name: &str) -> String {
     const MAX_LETTERS: usize = 40;
-    let name = display_name(wording::without_folders(name.trim()));
+    let name = display_name(wording::without_folders(name));
     let name = name.replace("(anonymous namespace)::", "");
     let plain = name.strip_prefix("void ").unwrap_or(&name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") && plain.contains(['<', '(']);
