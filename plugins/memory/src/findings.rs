@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 use trueno_analysis::producer::Producer;
-use trueno_analysis::wording::percent;
+use trueno_analysis::wording::{percent, short};
 
 use trueno_plugin::{Finding, Severity, counted};
 
@@ -127,6 +127,15 @@ pub fn bytes(bytes: f64) -> String {
     format!("{value:.2} {}", units[unit])
 }
 
+/// The name of an owner in a sentence; tables have it in full.
+fn owner(name: &str) -> String {
+    match name {
+        NO_TAG => "untagged".to_owned(),
+        TAG => TAG.to_owned(),
+        name => short(name),
+    }
+}
+
 fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
     let peak = pool.peak.as_ref()?;
     let (tag, most) = peak
@@ -138,10 +147,7 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
         Some(_) => "at the peak",
         None => "at the peak since the recording began",
     };
-    let owner = match events.tag_name(*tag) {
-        NO_TAG => "untagged",
-        name => name,
-    };
+    let owner = owner(events.tag_name(*tag));
     let mut title = format!(
         "{place}: {} live {since}, {} of it {owner}",
         bytes(peak.bytes as f64),
@@ -183,8 +189,11 @@ fn growth(events: &Events, pool: &Pool, place: &str, options: &Options) -> Vec<F
         .filter_map(|growth| {
             let trend = growth.trend?;
             let of = growth.tag.map_or("all tags", |tag| events.tag_name(tag));
+            let what = growth
+                .tag
+                .map_or("all tags".to_owned(), |tag| owner(events.tag_name(tag)));
             let title = format!(
-                "{place}: {of} grows by {} per iteration over {} iterations (p = {:.2e})",
+                "{place}: {what} grows by {} per iteration over {} iterations (p = {:.2e})",
                 bytes(trend.slope),
                 growth.iterations,
                 trend.p
@@ -332,7 +341,7 @@ fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
     let row = churn.iter().find(often)?;
     let title = format!(
         "{place}: {} allocates {} per call, {:.1} times",
-        row.name,
+        short(&row.name),
         bytes(row.per_call(row.taken.1 as f64)?),
         row.per_call(number(row.taken.0))?
     );

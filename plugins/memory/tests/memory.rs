@@ -123,6 +123,23 @@ fn host_and_devices_are_apart_and_the_peak_names_its_holders() {
 }
 
 #[test]
+fn the_frame_that_allocates_most_has_its_full_name_in_the_table_alone() {
+    const FRAME: &str = "torch::autograd::make_buffer(std::vector<at::Tensor, std::allocator<at::Tensor> > const&, bool) (engine.cpp:12)";
+    let output = run(&[host(10, 100, FRAME, 4096)], &[]);
+    let titles: Vec<&str> = output
+        .findings
+        .iter()
+        .map(|finding| finding.title.as_str())
+        .collect();
+    assert!(
+        titles.contains(&"host: 100 B live at the peak since the recording began, 100 B of it torch::autograd::make_buffer (engine.cpp:12)"),
+        "{titles:?}"
+    );
+    let owners = output.table("peak_owners");
+    assert_eq!(owners.text("tag").unwrap().get(0), Some(FRAME));
+}
+
+#[test]
 fn a_release_and_an_allocation_of_one_tick_keep_their_order() {
     let output = run(
         &[
