@@ -69,7 +69,7 @@ pub fn render(report: &Report, top: usize) -> String {
         line(&mut out, format_args!("- {title}: {legend}"));
     }
     if Top::is_asked(report) {
-        holds_back(&mut out, &Top::from_report(report));
+        holds_back(&mut out, Top::from_report(report));
     }
     most_important(&mut out, report);
     for section in &report.sections {
@@ -98,7 +98,7 @@ fn list(out: &mut String, problems: &[&Problem]) {
     }
 }
 
-fn holds_back(out: &mut String, top: &Top) {
+fn holds_back(out: &mut String, top: Top) {
     line(out, format_args!("\n### What holds it back\n"));
     if top.findings.is_empty() {
         let lacking = top
@@ -106,16 +106,16 @@ fn holds_back(out: &mut String, top: &Top) {
             .map_or("", |_| " (see table bottleneck.not_measurable)");
         line(out, format_args!("{}{}", text(&top.none()), text(lacking)));
     }
-    for one in &top.findings {
-        line(
-            out,
-            format_args!(
-                "{}. **{}** {}",
-                one.rank,
-                text(&one.severity),
-                text(&one.sentence)
-            ),
-        );
+    let mut rank = 0;
+    for (one, is_below) in top.with_best() {
+        let lead = if is_below {
+            "   - ".to_owned()
+        } else {
+            rank += 1;
+            format!("{rank}. ")
+        };
+        let (severity, sentence) = (text(&one.severity), text(&one.sentence));
+        line(out, format_args!("{lead}**{severity}** {sentence}"));
     }
 }
 

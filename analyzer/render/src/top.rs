@@ -44,9 +44,19 @@ pub struct Top {
     pub more: u64,
     /// Rows of the table `not_measurable`; null if there is no such table.
     pub not_measurable: Option<u64>,
+    /// The finding of the best fix that the first sentence of the report names, if it is not among `findings`.
+    #[serde(skip)]
+    pub best: Option<Best>,
     /// The first sentence of the report says what bounds the run.
     #[serde(skip)]
     has_limit: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    pub line: Line,
+    /// The place among the shown findings of the one that it is part or cause of.
+    pub below: Option<usize>,
 }
 
 impl Top {
@@ -65,6 +75,7 @@ impl Top {
             findings: Vec::new(),
             more: 0,
             not_measurable: None,
+            best: None,
             has_limit,
         };
         let Some(section) = report
@@ -102,6 +113,7 @@ impl Top {
             },
             reason: None,
             more: (all - findings.len()) as u64,
+            best: best(report, &findings),
             findings,
             not_measurable: table(section, "not_measurable").map(|table| table.rows() as u64),
             has_limit,
@@ -130,6 +142,21 @@ impl Top {
         lines.collect()
     }
 
+    /// The shown findings with the best fix below the one that it belongs to, else behind all, and numbered so. True if it is
+    /// below one.
+    pub fn with_best(self) -> Vec<(Line, bool)> {
+        let mut lines: Vec<(Line, bool)> =
+            self.findings.into_iter().map(|of| (of, false)).collect();
+        if let Some(Best { line, below }) = self.best {
+            let at = below.map_or(lines.len(), |leader| leader + 1);
+            lines.insert(at, (line, below.is_some()));
+        }
+        for ((line, _), rank) in lines.iter_mut().zip(1..) {
+            line.rank = rank;
+        }
+        lines
+    }
+
     pub fn none(&self) -> String {
         match (self.status, &self.reason) {
             (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),
@@ -149,6 +176,32 @@ impl Top {
             counted(checks, "check", "checks")
         ))
     }
+}
+
+fn best(report: &Report, shown: &[Line]) -> Option<Best> {
+    let opening = Opening::new(report)?;
+    let (Cell::Text(fix), Cell::I64(gain_ns), Cell::Text(source)) = (
+        opening.headline("gain_by"),
+        opening.headline("gain_ns"),
+        opening.headline("gain_source"),
+    ) else {
+        return None;
+    };
+    let is_finding = source.split_once('.').map(|of| of.0) == Some(PLUGIN);
+    let is_best = |line: &Line| {
+        let says = line.sentence.contains(&format!("; {fix} saves"));
+        says && line.gain_ns == Some(gain_ns)
+    };
+    if !is_finding || shown.iter().any(is_best) {
+        return None;
+    }
+    let all = Top::all(report);
+    let at = all.iter().position(|(line, _)| is_best(line))?;
+    let leader = all[..=at].iter().rposition(|(_, is_below)| !is_below)?;
+    let leader = &all[leader].0.sentence;
+    let below = shown.iter().position(|line| line.sentence == *leader);
+    let line = all[at].0.clone();
+    Some(Best { line, below })
 }
 
 fn table<'a>(section: &'a Section, name: &str) -> Option<&'a Table> {

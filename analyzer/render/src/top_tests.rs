@@ -116,3 +116,69 @@ fn a_full_page_lists_all_findings() {
             .starts_with("what holds it back (3 of 4, most first)\n  1 high   finding 0")
     );
 }
+
+/// The first sentence names the best fix, so it is to be found below.
+#[test]
+fn the_best_fix_is_listed_below_the_finding_that_it_belongs_to() {
+    let all = Table::build("bottlenecks")
+        .text("severity", ["high", "high", "high", "high", "low"])
+        .i64(
+            "gain_ns",
+            [None, Some(9_000_000), Some(1), Some(2), Some(8_000_000)],
+        )
+        .text(
+            "sentence",
+            [
+                "finding 0; fixing it saves up to 0 ms",
+                "a part; mending it saves up to 9 ms",
+                "finding 1; fixing it saves up to 1 ms",
+                "finding 2; fixing it saves up to 2 ms",
+                "finding 3; ending it saves up to 8 ms",
+            ],
+        )
+        .u64("group", [1_u64, 1, 2, 3, 4])
+        .finish()
+        .unwrap();
+    let head = |fix: &str, gain_ns: i64| {
+        let headline = Table::build("headline")
+            .text("sentence", ["the run"])
+            .text("gain_by", [fix])
+            .i64("gain_ns", [gain_ns])
+            .text("gain_source", ["bottleneck.bottlenecks"]);
+        let mut section = section(4);
+        section.tables.push(all.clone());
+        let summary = testing::section("summary", vec![headline.finish().unwrap()]);
+        let report = testing::report(vec![summary, section]);
+        let brief = Page {
+            detail: Detail::Brief,
+            ..page()
+        };
+        let text = render(&report, brief);
+        let text = text
+            .split("\n\n")
+            .find(|part| part.starts_with("what holds"));
+        (text.unwrap().to_owned(), markdown::render(&report, 10))
+    };
+    let (text, page) = head("mending it", 9_000_000);
+    assert_eq!(
+        text,
+        "what holds it back (4 of 5, most first; indented: part or cause of the one above)\n  \
+         1 high   finding 0; fixing it saves up to 0 ms\n    2 high   a part; mending it saves up to 9 ms\n  \
+         3 high   finding 1; fixing it saves up to 1 ms\n  4 high   finding 2; fixing it saves up to 2 ms"
+    );
+    assert!(
+        page.contains("1. **high** finding 0; fixing it saves up to 0 ms\n   - **high** a part")
+    );
+    let (text, _) = head("ending it", 8_000_000);
+    assert!(text.contains("(4 of 5, most first)"), "{text}");
+    assert!(
+        text.ends_with("finding 3; ending it saves up to 8 ms"),
+        "{text}"
+    );
+    // One that is shown anyway is not shown twice.
+    let (text, _) = head("fixing it", 2_000_000);
+    assert!(
+        text.starts_with("what holds it back (3 of 5, most first)"),
+        "{text}"
+    );
+}

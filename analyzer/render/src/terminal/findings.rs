@@ -21,6 +21,7 @@ const MAX_WARNINGS: usize = 8;
 const MAX_OF_SECTION: usize = 20;
 const MAX_BOTTLENECKS: usize = 30;
 const MIN_SEVERITY_WIDTH: usize = 6;
+const INDENTED: &str = "; indented: part or cause of the one above";
 
 /// The first rows of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out<'_>) {
@@ -41,7 +42,7 @@ pub fn holds_back(report: &Report, out: &mut Out<'_>) {
         }
         return;
     }
-    let shown = top.findings.len();
+    let shown = top.findings.len() + usize::from(top.best.is_some());
     let mut all = match out.page.detail {
         Detail::Full | Detail::Findings => Top::all(report),
         Detail::Head | Detail::Brief => Vec::new(),
@@ -55,13 +56,17 @@ pub fn holds_back(report: &Report, out: &mut Out<'_>) {
     let of = match top.more {
         0 => String::new(),
         _ if hidden > 0 => format!("({MAX_BOTTLENECKS} of {}, most first)", all.len() + hidden),
-        _ if has_below => "(all, most first; indented: part or cause of the one above)".to_owned(),
+        _ if has_below => format!("(all, most first{INDENTED})"),
         _ if !all.is_empty() => "(all, most first)".to_owned(),
-        more => format!("({shown} of {}, most first)", shown as u64 + more),
+        more => {
+            let of = top.findings.len() as u64 + more;
+            let is_below = top.best.as_ref().is_some_and(|best| best.below.is_some());
+            let note = if is_below { INDENTED } else { "" };
+            format!("({shown} of {of}, most first{note})")
+        }
     };
     out.titled(title, &of);
-    let first = top.findings.into_iter().map(|line| (line, false));
-    let lines = if all.is_empty() { first.collect() } else { all };
+    let lines = if all.is_empty() { top.with_best() } else { all };
     let digits = lines.len().to_string().len();
     let severities = lines.iter().map(|(line, _)| width::measure(&line.severity));
     let severity_width = severities.max().unwrap_or(0).max(MIN_SEVERITY_WIDTH);
