@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-pub const INPUTS: [Input; 49] = [
+pub const INPUTS: [Input; 50] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -20,6 +20,10 @@ pub const INPUTS: [Input; 49] = [
     may(
         "unrecorded_devices",
         "SELECT count FROM diagnostics WHERE code = 'device_not_recorded'",
+    ),
+    may(
+        "kernels_one_by_one",
+        "SELECT count FROM diagnostics WHERE code = 'kernels_one_by_one'",
     ),
     // What other plugins say.
     may(

@@ -153,6 +153,9 @@ pub struct Facts {
     pub sums: Vec<(String, i64)>,
 }
 
+/// Code of a finding: the profiler ran kernels one by one, and the time between them is its own.
+pub const ONE_BY_ONE: &str = "kernels_one_by_one";
+
 /// A check of `sanity` that failed, after which no time means anything.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Meaningless {
@@ -455,12 +458,17 @@ impl Facts {
         vendors::accelerator(model, kernels())
     }
 
+    /// The finding that the profiler ran kernels one by one. Nothing then shows what bounds the program.
+    pub fn one_by_one(&self) -> Option<&Bottleneck> {
+        self.bottlenecks.iter().find(|one| one.code == ONE_BY_ONE)
+    }
+
     /// A finding that the recording itself distorted the run.
     pub fn recording_fault(&self) -> Option<&Bottleneck> {
         let is_fault = |one: &&Bottleneck| {
             matches!(
                 one.code.as_str(),
-                "serialised_launches" | "no_kernel_times" | "no_device_work"
+                "serialised_launches" | "no_kernel_times" | "no_device_work" | ONE_BY_ONE
             )
         };
         let fault = self.bottlenecks.iter().find(is_fault)?;

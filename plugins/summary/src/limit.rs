@@ -8,7 +8,7 @@ use trueno_analysis::vendors::{self, is_communication};
 use trueno_analysis::wording::{self, percent};
 
 use crate::devices::Split;
-use crate::facts::{Bottleneck, Facts, PathShares, of_kernels};
+use crate::facts::{Bottleneck, Facts, ONE_BY_ONE, PathShares, of_kernels};
 use crate::sentence::{self, by_short_name, short};
 
 /// A finding with a smaller gain does not bound the run.
@@ -179,7 +179,7 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     };
     let leads: Vec<String> = found.iter().map(lead).collect();
     let by = match found[0].code.as_str() {
-        "serialised_launches" | "no_kernel_times" | PROFILER_STOP => "profiler",
+        "serialised_launches" | "no_kernel_times" | PROFILER_STOP | ONE_BY_ONE => "profiler",
         "no_device_work" => "not recorded",
         _ => &found[0].class,
     };
@@ -738,7 +738,9 @@ fn words(class: &str, code: &str, accelerator: &str) -> String {
     match class {
         _ if code == "small_grids" => format!("grids too small for the {accelerator}"),
         _ if code == "serialised_launches" => "serialised launches".to_owned(),
-        _ if code == "no_kernel_times" || code == PROFILER_STOP => "a profiler".to_owned(),
+        _ if ["no_kernel_times", PROFILER_STOP, ONE_BY_ONE].contains(&code) => {
+            "a profiler".to_owned()
+        }
         _ if code == "no_device_work" => "an incomplete recording".to_owned(),
         _ if code == "one_lane" => "serial work".to_owned(),
         _ if code == "tear_down" => "tear-down".to_owned(),

@@ -216,7 +216,10 @@ fn judged(facts: &Facts, shares: Option<&Shares>, limit: Option<&Limit>, gain: &
         let of_all = facts.path_whole();
         parts.push(format!("the profiler itself takes {share} of {of_all}"));
     }
-    parts.push(if facts.is_judged {
+    parts.push(if let Some(finding) = facts.one_by_one() {
+        let (why, _) = finding.sentence.rsplit_once("; ").unwrap_or_default();
+        format!("what bounds the program was not measured: {why}")
+    } else if facts.is_judged {
         format!("bound by {}", limit.detail)
     } else {
         format!(

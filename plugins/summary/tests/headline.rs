@@ -120,6 +120,30 @@ fn sentence(output: &Output) -> String {
 
 const MS: i64 = 1_000_000;
 
+#[test]
+fn kernels_that_the_profiler_ran_one_by_one_bound_nothing() {
+    let said = "40 kernels ran one by one while the profiler collected counters, so the time between kernels is the profiler's; \
+        record a trace without counters to see what limits the program";
+    let finding = Table::build("bottlenecks")
+        .text("class", ["sync_bound"])
+        .text("code", ["kernels_one_by_one"])
+        .i64("gain_ns", [None::<i64>])
+        .f64("gain_share", [None::<f64>])
+        .text("sentence", [said]);
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 5 * MS, 0, 0)]);
+    let path = Table::build("path_kinds")
+        .text("kind", ["work", "gap"])
+        .f64("wall_share", [0.05, 0.95]);
+    let output = summary([wall(100 * MS, 40), idle, exposure, path, finding]);
+    assert_eq!(
+        sentence(&output),
+        "wall 100 ms · GPU 5 % busy · what bounds the program was not measured: 40 kernels ran one by one while the profiler \
+         collected counters, so the time between kernels is the profiler's"
+    );
+    let by = output.table("headline");
+    assert_eq!(by.text("bound_by").unwrap().get(0), Some("profiler"));
+}
+
 /// A run of samples only, of two events. The first counts time.
 fn sampled(samples: u64, module: Option<&'static str>) -> [TableBuilder; 2] {
     [

@@ -64,6 +64,8 @@ pub struct Facts {
     pub out_of_memory: Table,
     /// Operators for devices of which no work is in the imported file.
     pub unrecorded_operators: u64,
+    /// The profiler ran kernels one by one, to collect counters of each.
+    pub ran_one_by_one: bool,
     /// The run records dependencies between rows.
     has_edges: bool,
     /// Share of the wall with a row on any lane; `None`: unknown, of a part of the run, or a mean of ranks.
@@ -110,6 +112,7 @@ impl Facts {
             fragmentation: run.table("fragmentation")?,
             out_of_memory: run.table("out_of_memory")?,
             unrecorded_operators: unrecorded.fold(0, u64::saturating_add),
+            ran_one_by_one: !run.table("kernels_one_by_one")?.is_empty(),
             has_edges,
             covered,
             name_groups,

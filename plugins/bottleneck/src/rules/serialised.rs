@@ -2,7 +2,7 @@
 //!
 //! Evidence: nearly all kernels of a device, at least `least_gaps`, ran inside of the call that launched them. A launch returns
 //! before its kernel has ended, unless CUDA_LAUNCH_BLOCKING=1 (or AMD_SERIALIZE_KERNEL) is set, or a profiler counts: it then runs one kernel after the
-//! other, some of them again and again. Of kernels that a profiler counted without their times, none has valid ones. No gain: what the
+//! other, some of them again and again. Where the recording itself says so, the launches need not be recorded. Of kernels that a profiler counted without their times, none has valid ones. No gain: what the
 //! program takes without it was not measured.
 
 use trueno_analysis::evidence::{Evidence, MIN_FEW};
@@ -29,6 +29,10 @@ thresholds! {
 }
 
 pub fn is_serialised(facts: &Facts, options: &Options, device: i64) -> bool {
+    facts.ran_one_by_one || lasts_until_its_kernel(facts, options, device)
+}
+
+fn lasts_until_its_kernel(facts: &Facts, options: &Options, device: i64) -> bool {
     let of_device = facts.device.inside_calls.get(&device);
     of_device.is_some_and(|(inside, all)| {
         *all >= options.gaps.least_gaps && *inside as f64 >= MIN_SHARE * *all as f64
@@ -222,10 +226,41 @@ fn judge_stop(facts: &Facts, verdicts: &mut Verdicts) {
     .without_gain(facts, Evidence::new(1, stop_ns), Severity::Low, verdicts);
 }
 
+/// Kernels of which the profiler collected counters.
+fn judge_one_by_one(facts: &Facts, verdicts: &mut Verdicts) {
+    let kernels = facts.device.work.iter().filter(|work| work.is_kernel());
+    let kernels = kernels.count() as u64;
+    if kernels == 0 {
+        return;
+    }
+    Draft {
+        class: sync::CLASS,
+        code: "kernels_one_by_one",
+        scope_kind: "run",
+        scope: "recording".into(),
+        place: "recording".into(),
+        confidence: (Confidence::High, "the profiler is known to do so while it collects counters of kernels".into()),
+        lead: format!(
+            "{} ran one by one while the profiler collected counters, so the time between kernels is the profiler's",
+            counted(kernels, "kernel", "kernels")
+        ),
+        fix: "record a trace without counters to see what limits the program".into(),
+        evidence: "SELECT code, text FROM diagnostics WHERE code = 'kernels_one_by_one'".into(),
+        assumption: "none: the time without the profiler was not measured".into(),
+        considered: "kernels of the program that overlap, and what the host does between them, do not show in such a recording".into(),
+        suggestion: "`rocprofv3 --sys-trace` without `--pmc`; the counters of kernels and their own times hold as they are".into(),
+    }
+    .certain(Severity::High, verdicts);
+}
+
 impl Rule for Serialised {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        if facts.ran_one_by_one {
+            judge_one_by_one(facts, verdicts);
+            return;
+        }
         for (device, _, _, busy_ns) in &facts.idle.spans {
-            if !is_serialised(facts, options, *device) {
+            if !lasts_until_its_kernel(facts, options, *device) {
                 continue;
             }
             let (inside, all) = facts.device.inside_calls[device];

@@ -73,6 +73,27 @@ fn operators_for_a_device_without_its_work_are_an_incomplete_recording() {
 }
 
 #[test]
+fn kernels_that_the_profiler_ran_one_by_one_leave_no_gap_of_the_program() {
+    let rows: Vec<Work> = (0..40).map(|n| Work::at("step", n * 100, 5)).collect();
+    let of = |fact: bool| {
+        let fact = Table::build("kernels_one_by_one").u64("count", fact.then_some(1));
+        let inputs = [facts(4_000), kernels(&rows), fact];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let codes = texts(&output, "bottlenecks", "code");
+        (codes, texts(&output, "bottlenecks", "sentence"))
+    };
+    let (codes, sentences) = of(true);
+    assert_eq!(codes, ["kernels_one_by_one"]);
+    assert_eq!(
+        sentences,
+        [
+            "40 kernels ran one by one while the profiler collected counters, so the time between kernels is the profiler's; record a trace without counters to see what limits the program"
+        ]
+    );
+    assert!(!of(false).0.contains(&"kernels_one_by_one".to_owned()));
+}
+
+#[test]
 fn operators_of_device_libraries_alone_are_an_incomplete_recording() {
     let codes = |name| {
         let inputs = [facts(1_000), categories(&[(name, "convolution")])];
