@@ -35,6 +35,7 @@ use crate::load::dependencies::{Dependencies, dependencies};
 use crate::load::window::Cut;
 use crate::load::{device, edges, row_index, streams, waits, window};
 use crate::path::background;
+use crate::path::beside_waits::BesideWaits;
 use crate::path::condense::{Condenser, Row};
 use crate::path::host_over_device::{HostOverDevice, HostTime};
 use crate::path::iterations::{Iteration, Iterations};
@@ -260,6 +261,7 @@ struct WalkedPath<'g> {
     iterations: Vec<Iteration>,
     by_id: Option<tables::PathById>,
     serial: Option<BTreeMap<u32, i64>>,
+    beside_waits: Vec<(&'g str, i64)>,
     over_device: Option<HostTime>,
 }
 
@@ -273,6 +275,7 @@ impl<'g> WalkedPath<'g> {
         let mut by_id = options.path_by_id.then(tables::PathById::default);
         let is_one = lanes.lanes.len() < 2;
         let mut serial = (!is_one).then(|| SerialWork::new(graph));
+        let mut beside_waits = (!is_one).then(|| BesideWaits::new(graph));
         let mut over_device = HostOverDevice::new(graph);
         walk::walk(graph, lanes.wall_ns).each(|piece| {
             sums.add(&piece);
@@ -285,6 +288,9 @@ impl<'g> WalkedPath<'g> {
             if let Some(serial) = &mut serial {
                 serial.add(&piece);
             }
+            if let Some(beside_waits) = &mut beside_waits {
+                beside_waits.add(&piece);
+            }
             if let Some(over_device) = &mut over_device {
                 over_device.add(&piece);
             }
@@ -296,6 +302,7 @@ impl<'g> WalkedPath<'g> {
             iterations: iterations.finish(),
             by_id,
             serial: serial.map(SerialWork::finish),
+            beside_waits: beside_waits.map(BesideWaits::finish).unwrap_or_default(),
             over_device: over_device.and_then(HostOverDevice::finish),
         }
     }
@@ -306,6 +313,10 @@ impl<'g> WalkedPath<'g> {
         }
         if let Some(serial) = &self.serial {
             run.emit(tables::serial_work(graph, serial))?;
+        }
+        if !self.beside_waits.is_empty() {
+            let wall_ns = graph.run.wall_ns;
+            run.emit(tables::beside_waits(&self.beside_waits, wall_ns))?;
         }
         let off_path = background::off_path(graph, &self.sums.lanes);
         if !off_path.is_empty() {

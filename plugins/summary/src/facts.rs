@@ -112,6 +112,8 @@ pub struct Facts {
     pub path_work: Vec<(String, f64)>,
     /// Rows on the path that only wait, by name, longest first, as shares of the wall.
     pub path_waits: Vec<(String, f64)>,
+    /// What other threads did while a thread on the path waited, longest first, as shares of the wall.
+    pub beside_waits: Vec<(String, f64)>,
     /// Loading of input on the path, by name, as shares of the wall.
     pub path_loading: Vec<(String, f64)>,
     /// Shares of the critical path; `None` without a path.
@@ -402,6 +404,7 @@ impl Facts {
                 .sum(),
             path_work,
             path_waits: path_rows(&path_names, |category| category == Some("waiting"))?,
+            beside_waits: pairs(&run.table("beside_waits")?, "name", "wall_share")?,
             path_loading: path_rows(&path_names, |category| category == Some("data loading"))?,
             iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,

@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are computed from rows of events.
-pub const INPUTS: [Input; 46] = all(
+pub const INPUTS: [Input; 47] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 46] = all(
 );
 
 /// Inputs of a merge. The last two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 46] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 47] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 46] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 47] {
     [
         may("run", "SELECT wall_ns, rows, clock_source FROM run"),
         Window::INPUT,
@@ -97,6 +97,10 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 46] {
         may(
             "path_names",
             "SELECT name, category, wall_share FROM critical_path.by_name WHERE kind = 'work' ORDER BY dur_ns DESC, name",
+        ),
+        may(
+            "beside_waits",
+            "SELECT name, wall_share FROM critical_path.beside_waits",
         ),
         may(
             "opportunity",

@@ -443,10 +443,25 @@ fn of_waits(facts: &Facts) -> Option<Limit> {
                 format!("host waits without a recorded cause: {share} of {of_all}")
             } else {
                 let names = names.join(", ");
-                format!("host waits: {share} of {of_all}, most in {names}; what they wait for was not recorded")
+                let meanwhile = beside_waits(facts, path.waits);
+                format!("host waits: {share} of {of_all}, most in {names}; what they wait for was not recorded{meanwhile}")
             }
         },
     })
+}
+
+/// What other threads, such as those of an executor, did during most of the waits. It need not be what these were for.
+fn beside_waits(facts: &Facts, waits: f64) -> String {
+    let most = facts.beside_waits.first();
+    match most.filter(|row| row.1 >= HALF * waits) {
+        Some((name, share)) => format!(
+            ", and other threads ran {} meanwhile ({} of {})",
+            short(name),
+            percent(*share),
+            facts.path_whole()
+        ),
+        None => String::new(),
+    }
 }
 
 /// The single call that is unlike the others of its name, and what remains without it.

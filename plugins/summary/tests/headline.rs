@@ -1598,19 +1598,32 @@ fn unrecorded_time_comes_with_the_largest_recorded_part() {
 
 #[test]
 fn waits_of_the_host_are_named() {
-    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 3 * MS, 0, 0)]);
-    let text = sentence(&summary([
-        wall(100 * MS, 9),
-        idle,
-        exposure,
-        Table::build("path_kinds")
-            .text("kind", ["work", "gap"])
-            .f64("wall_share", [0.9, 0.1]),
-        Table::build("path_names")
-            .text("name", ["try_to_block", "prepare"])
-            .text("category", [Some("waiting"), None])
-            .f64("wall_share", [0.6, 0.3]),
-    ]));
+    let of = |beside: &[(&str, f64)]| {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 3 * MS, 0, 0)]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            Table::build("path_kinds")
+                .text("kind", ["work", "gap"])
+                .f64("wall_share", [0.9, 0.1]),
+            Table::build("path_names")
+                .text("name", ["try_to_block", "prepare"])
+                .text("category", [Some("waiting"), None])
+                .f64("wall_share", [0.6, 0.3]),
+            Table::build("beside_waits")
+                .text("name", beside.iter().map(|row| row.0))
+                .f64("wall_share", beside.iter().map(|row| row.1)),
+        ]))
+    };
+    let executor = of(&[("ThunkExecutor::Execute", 0.5), ("dot", 0.1)]);
+    assert!(
+        executor.ends_with(
+            "; what they wait for was not recorded, and other threads ran ThunkExecutor::Execute meanwhile (50 % of the wall)"
+        ),
+        "{executor}"
+    );
+    let text = of(&[("ThunkExecutor::Execute", 0.2)]);
     assert!(
         text.ends_with(
             "bound by host waits: 60 % of the wall, most in try_to_block; what they wait for was not recorded"

@@ -1,6 +1,7 @@
 //! Sums over the path.
 
 pub(crate) mod background;
+pub(crate) mod beside_waits;
 pub(crate) mod condense;
 pub(crate) mod host_over_device;
 pub(crate) mod iterations;

@@ -57,6 +57,16 @@ pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBui
         )
 }
 
+/// Table `beside_waits`: what other threads did while a thread on the path waited, and nothing recorded says for what,
+/// longest first. `beside_ns` is the time in which any of them ran the name. Only waits that are together a twentieth of the
+/// wall on their thread count.
+pub fn beside_waits(rows: &[(&str, i64)], wall_ns: i64) -> TableBuilder {
+    Table::build("beside_waits")
+        .text("name", rows.iter().map(|row| row.0))
+        .i64("beside_ns", rows.iter().map(|row| row.1))
+        .f64("wall_share", rows.iter().map(|row| share(row.1, wall_ns)))
+}
+
 /// Table `off_path`: lanes that the path never uses, busiest first. `busy_ns` is their own work, `is_connected`
 /// whether dependencies connect them with the path. Short-lived threads with the same role share a row.
 pub fn off_path(graph: &Graph<'_>, lanes: &[OffPath]) -> TableBuilder {

@@ -317,3 +317,33 @@ fn the_path_goes_on_in_the_thread_whose_call_ended_the_wait() {
         assert_eq!(codes(&run.analyse()), ["edge_contradicts_times"]);
     }
 }
+
+/// Nothing says what the wait is for. Other threads may run on meanwhile, and that is said without calling it the cause.
+#[test]
+fn what_other_threads_do_beside_an_unexplained_wait_is_listed() {
+    let out = Linked {
+        fixture: RunFixture {
+            wall_ns: Some(1_000),
+            bricks: vec![
+                interval(1, "function", "step", 0, 1_000),
+                interval(2, "function", "Execute", 200, 700).thread(1),
+                interval(3, "function", "dot", 300, 500).thread(1),
+                interval(4, "function", "dot", 400, 600).thread(2),
+                interval(5, "function", "late", 950, 990).thread(2),
+            ],
+            syncs: vec![join(6, 100, 900)],
+            ..RunFixture::default()
+        },
+        ..Linked::default()
+    }
+    .analyse();
+    assert!(path(&out).contains(&"sync_wait join 100-900".to_owned()));
+    // Two threads at once count once.
+    assert_eq!(
+        lines(
+            out.table("beside_waits"),
+            &["name", "beside_ns", "wall_share"]
+        ),
+        ["Execute | 300 | 0.3", "dot | 300 | 0.3"]
+    );
+}
