@@ -650,6 +650,12 @@ pub fn is_wait_row(name: &str) -> bool {
     )
 }
 
+/// True for the name of a task of Ascend's collectives that waits until another rank has come.
+pub fn is_wait_for_rank(name: &str) -> bool {
+    let name = name.trim().trim_end_matches("_SQE");
+    matches!(name, "Notify Wait" | "Notify_Wait" | "NOTIFY_WAIT")
+}
+
 /// True for the name of a row that adds up operations of a stream, as MindSpore's timelines have them:
 /// `stream_540_parallel_0`.
 pub fn is_sum_of_streams(name: &str) -> bool {
@@ -667,9 +673,6 @@ pub fn is_task_of_collective(name: &str) -> bool {
         "SDMA"
             | "RDMASend"
             | "RDMA_SEND"
-            | "Notify Wait"
-            | "Notify_Wait"
-            | "NOTIFY_WAIT"
             | "Notify Record"
             | "Notify_Record"
             | "NOTIFY_RECORD"
@@ -678,7 +681,7 @@ pub fn is_task_of_collective(name: &str) -> bool {
             | "Reduce_Inline"
             | "REDUCE_ASYNC"
             | "REDUCE_ASYNC_V2"
-    )
+    ) || is_wait_for_rank(name)
 }
 
 /// True for the name of a process that shows Ascend's collectives: a thread with the whole of each, and one for each

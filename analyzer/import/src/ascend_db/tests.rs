@@ -34,7 +34,6 @@ fn tasks_become_kernels_copies_and_waits_of_their_calls() {
         run.rows("kernels", kernels),
         [
             "MatMulV2 1 2 100 100",
-            "Notify Wait 1 4 400 200",
             "AI_CORE 1 4 400 210",
             "AI_CORE 1 2 700 10"
         ]
@@ -237,5 +236,5 @@ fn a_packed_database_is_known_by_tables_far_from_its_beginning() {
         })
         .collect();
     let run = of_packed_sql(&format!("BEGIN; {others} COMMIT; {TABLES}"));
-    assert_eq!(run.rows("kernels", "name").len(), 4);
+    assert_eq!(run.rows("kernels", "name").len(), 3);
 }

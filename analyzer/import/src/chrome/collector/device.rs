@@ -55,7 +55,9 @@ impl Collector<'_> {
             self.notes.repeat(NO_WORK);
             return Ok(());
         }
-        if class == Class::Kernel && vendors::is_wait_row(&text) && dur_ns >= 0 {
+        // A task that waits for another rank is a part of its collective, if that is in the file as a whole.
+        let is_wait = vendors::is_wait_row(&text) || vendors::is_wait_for_rank(&text);
+        if class == Class::Kernel && is_wait && dur_ns >= 0 {
             return self.stream_wait(event, (device, stream), (start_ns, dur_ns));
         }
         let mut link = Link {
@@ -174,7 +176,7 @@ impl Collector<'_> {
             self.notes.repeat(NO_WORK);
             return Ok(());
         }
-        if vendors::is_wait_row(&name) && dur_ns >= 0 {
+        if (vendors::is_wait_row(&name) || vendors::is_wait_for_rank(&name)) && dur_ns >= 0 {
             let at = device_and_stream(event, Some(place));
             return self.stream_wait(event, at, (start_ns, dur_ns));
         }

@@ -160,7 +160,11 @@ fn a_collective_of_an_npu_is_one_row_of_its_device() {
     let run = import(trace(&tasks)).unwrap();
     assert_eq!(
         run.rows("kernels", "name device stream"),
-        ["MatMul 0 2", "SDMA 0 4", "Notify Wait 0 4"]
+        ["MatMul 0 2", "SDMA 0 4"]
+    );
+    assert_eq!(
+        run.rows("syncs", "kind name stream"),
+        ["stream_wait EVENT_WAIT 2", "stream_wait Notify Wait 4"]
     );
 }
 
