@@ -10,6 +10,8 @@ pub enum Producer {
     Recorder,
     PyTorch,
     Jax,
+    /// Its profiles of XLA's form.
+    TensorFlow,
     /// Nsight Systems.
     Nsight,
     /// A timeline whose lanes are rows of a picture, and no threads: TensorFlow's has operators in the lowest free row,
@@ -32,6 +34,7 @@ impl Producer {
             None | Some("" | "tsc" | "monotonic") => Self::Recorder,
             Some("imported: kineto" | "imported: torch memory") => Self::PyTorch,
             Some("imported: xplane" | "imported: xla") => Self::Jax,
+            Some("imported: tensorflow xplane" | "imported: tensorflow xla") => Self::TensorFlow,
             Some("nsys") => Self::Nsight,
             Some("imported: tensorflow timeline" | "imported: horovod timeline") => Self::Timeline,
             Some(_) => Self::Other,
@@ -52,7 +55,7 @@ impl Producer {
             Self::Recorder => recorder,
             Self::PyTorch => pytorch,
             Self::Nsight => nsight,
-            Self::Jax | Self::Timeline | Self::Other => {
+            Self::Jax | Self::TensorFlow | Self::Timeline | Self::Other => {
                 "the trace's own profiler would have to record it"
             }
         }
@@ -76,6 +79,19 @@ impl Producer {
         .to_owned()
     }
 
+    /// How to have the launches of a step compiled as one program, if the framework does that; `None`: it is up to the program.
+    pub fn compile_launches(self) -> Option<&'static str> {
+        match self {
+            Self::Jax => Some(
+                "put the whole step under one `jax.jit`; within one program, XLA records launches in command buffers (`XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN`)",
+            ),
+            Self::TensorFlow => Some(
+                "put the whole step under one `tf.function(jit_compile=True)`, or give each kernel more work (a larger batch)",
+            ),
+            _ => None,
+        }
+    }
+
     /// How to record allocations; `None`: no way is known.
     pub fn record_memory(self) -> Option<&'static str> {
         match self {
@@ -86,7 +102,7 @@ impl Producer {
                 "record with profile(profile_memory=True), or import the snapshot of torch.cuda.memory._dump_snapshot",
             ),
             Self::Nsight => Some(NSIGHT_MEMORY),
-            Self::Jax | Self::Timeline | Self::Other => None,
+            Self::Jax | Self::TensorFlow | Self::Timeline | Self::Other => None,
         }
     }
 
@@ -96,6 +112,9 @@ impl Producer {
             Self::Recorder => Some("wrap each token, step or batch in Recorder::iteration(number)"),
             Self::PyTorch => Some("call step() of the profiler after each step"),
             Self::Jax => Some("wrap each step in jax.profiler.StepTraceAnnotation"),
+            Self::TensorFlow => Some(
+                "wrap each step in tf.profiler.experimental.Trace(\"train\", step_num=step, _r=1)",
+            ),
             Self::Nsight | Self::Timeline | Self::Other => None,
         }
     }
@@ -112,6 +131,8 @@ mod tests {
             ("monotonic", Producer::Recorder),
             ("imported: kineto", Producer::PyTorch),
             ("imported: xla", Producer::Jax),
+            ("imported: tensorflow xplane", Producer::TensorFlow),
+            ("imported: tensorflow xla", Producer::TensorFlow),
             ("nsys", Producer::Nsight),
             ("imported: tensorflow timeline", Producer::Timeline),
             ("imported: horovod timeline", Producer::Timeline),

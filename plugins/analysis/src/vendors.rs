@@ -782,6 +782,32 @@ pub fn library_without_symbols(file: &str) -> Option<&'static str> {
     known.map(|(_, called)| *called)
 }
 
+/// A framework that runs programs of XLA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum XlaFramework {
+    Jax,
+    TensorFlow,
+}
+
+impl XlaFramework {
+    /// The framework whose runtime gives rows this name. Readers of `tf.data` run TensorFlow in programs of JAX as well.
+    pub fn of_row(name: &str) -> Option<Self> {
+        const TENSORFLOW: [&str; 6] = [
+            "SessionRun",
+            "EagerExecute",
+            "EagerLocalExecute",
+            "EagerKernelExecute",
+            "ExecutorState::Process",
+            "FunctionRun",
+        ];
+        if name.starts_with("PjitFunction") || name.contains("jax/_src/") {
+            return Some(Self::Jax);
+        }
+        let is_of_tensorflow = TENSORFLOW.iter().any(|start| name.starts_with(start));
+        is_of_tensorflow.then_some(Self::TensorFlow)
+    }
+}
+
 /// True for the name of a function that starts or stops a profiler: PyTorch's or JAX's. It and all within it are the
 /// profiler's work.
 /// Other functions of a profiler may hold the program that it records.

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
-use trueno_analysis::vendors::{self, DeviceLane};
+use trueno_analysis::vendors::{self, DeviceLane, XlaFramework};
 
 use super::lanes::Lanes;
 use crate::collective_tasks::lies_within_collectives;
@@ -63,6 +63,8 @@ pub(super) struct Layout {
 const TENSORFLOW: &str = "tensorflow timeline";
 const HOROVOD: &str = "horovod timeline";
 const XLA: &str = "xla";
+/// The same of a program of TensorFlow.
+const XLA_OF_TENSORFLOW: &str = "tensorflow xla";
 
 impl Layout {
     pub fn role(&self, process: &[u8], thread: &[u8]) -> Role {
@@ -134,6 +136,8 @@ pub(super) struct Seen {
     pub is_operation: bool,
     pub is_sum: bool,
     pub is_negotiation: bool,
+    /// Its name is one of this framework's runtime.
+    pub framework: Option<XlaFramework>,
     pub start_ns: i64,
     pub end_ns: i64,
 }
@@ -141,6 +145,8 @@ pub(super) struct Seen {
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     lanes: Vec<Evidence>,
+    has_jax: bool,
+    has_tensorflow: bool,
     labels: HashMap<Vec<u8>, String>,
 }
 
@@ -154,6 +160,8 @@ impl Survey {
     }
 
     pub fn see(&mut self, lane: u32, seen: Seen) {
+        self.has_jax |= seen.framework == Some(XlaFramework::Jax);
+        self.has_tensorflow |= seen.framework == Some(XlaFramework::TensorFlow);
         let of = self.lane(lane);
         of.slices += 1;
         of.host += u64::from(seen.is_host);
@@ -287,7 +295,14 @@ impl Survey {
         self.seen(processes, lanes)
             .find_map(|(evidence, process, lane)| match process.kind {
                 ProcessKind::Executor { .. } => Some(TENSORFLOW),
-                ProcessKind::Device(_) if matches!(lane, "XLA Ops" | "XLA Modules") => Some(XLA),
+                ProcessKind::Device(_) if matches!(lane, "XLA Ops" | "XLA Modules") => {
+                    let is_of_tensorflow = self.has_tensorflow && !self.has_jax;
+                    Some(if is_of_tensorflow {
+                        XLA_OF_TENSORFLOW
+                    } else {
+                        XLA
+                    })
+                }
                 _ if evidence.negotiations > 0 => Some(HOROVOD),
                 _ => None,
             })

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_analysis::vendors::device_of_process;
+use trueno_analysis::vendors::{XlaFramework, device_of_process};
 use trueno_format::schema::{AttributeRow, ThreadRow};
 
 use super::flows::Flows;
@@ -218,7 +218,12 @@ fn describe(space: &XSpace, origin_ns: i64, import: &mut Import<'_>) {
     }
     let run = import.into.run();
     run.values.extend(values);
-    run.clock.source = "imported: xplane".to_owned();
+    let maker = if is_of_tensorflow(space) {
+        "tensorflow xplane"
+    } else {
+        "xplane"
+    };
+    run.clock.source = format!("imported: {maker}");
     run.clock.origin_realtime_ns = match (origin_ns >= EPOCH_NS, begin_ns) {
         (true, _) => origin_ns,
         (false, Some(begin_ns)) => begin_ns.saturating_add(origin_ns),
@@ -228,4 +233,13 @@ fn describe(space: &XSpace, origin_ns: i64, import: &mut Import<'_>) {
     run.label = path
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
+}
+
+/// TensorFlow ran its own functions, and JAX none.
+fn is_of_tensorflow(space: &XSpace) -> bool {
+    let planes = space.planes.iter();
+    let names = planes.flat_map(|plane| plane.event_metadata.values());
+    let frameworks = names.map(|of| XlaFramework::of_row(&String::from_utf8_lossy(&of.name)));
+    let found: Vec<XlaFramework> = frameworks.flatten().collect();
+    !found.is_empty() && !found.contains(&XlaFramework::Jax)
 }

@@ -213,6 +213,25 @@ impl Plane {
     }
 }
 
+/// Advice is in the words of the framework.
+#[test]
+fn a_profile_of_tensorflow_is_not_one_of_jax() {
+    let source = |names: &[&str]| {
+        let mut host = Plane::new("/host:CPU");
+        let events = names.iter().zip((0..).step_by(10_000));
+        let events = events.map(|(name, at)| host.event(name, at, 5_000, &[]));
+        let events = events.collect();
+        let run = import(vec![host.line(20, "main", events).0]);
+        run.run.clock.source
+    };
+    let tensorflow = "ExecutorState::Process";
+    assert_eq!(source(&[tensorflow]), "imported: tensorflow xplane");
+    // Programs of JAX read input with tf.data.
+    let both = [tensorflow, "PjitFunction(step)"];
+    assert_eq!(source(&both), "imported: xplane");
+    assert_eq!(source(&["Execute"]), "imported: xplane");
+}
+
 #[test]
 fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
     let mut gpu = Plane::new("/device:GPU:0");

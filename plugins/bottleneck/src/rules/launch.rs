@@ -24,7 +24,6 @@ use crate::verdict::{Severity, Verdicts};
 use crate::wording::{count, percent, time};
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
-use trueno_analysis::producer::Producer;
 
 /// The device waits for the host to launch the next short kernel.
 pub const CLASS: Class = Class::new("launch_bound", 3);
@@ -154,10 +153,10 @@ impl Rule for LaunchBound {
                     ns => format!("), and for {} while the host works between them", percent(facts.share(ns))),
                 }
             ),
-            fix: match (&claim, facts.producer) {
+            fix: match (&claim, facts.producer.compile_launches()) {
                 (None, _) => "keep waits, copies and allocations out of the loop, then capture it in a graph",
-                (Some(_), Producer::Jax) => "compiling the launches as one program",
-                (Some(_), _) => "capturing the launches in a graph",
+                (Some(_), Some(_)) => "compiling the launches as one program",
+                (Some(_), None) => "capturing the launches in a graph",
             }
             .into(),
             evidence: gaps_sql(launches),
@@ -181,13 +180,12 @@ impl Rule for LaunchBound {
                 }
             },
             considered: other_causes(facts, *device, Cause::Launch),
-            suggestion: if facts.producer == Producer::Jax {
-                "put the whole step under one `jax.jit`; within one program, XLA records launches in command buffers (`XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN`)".into()
-            } else {
-                facts.producer.advice(
-                "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",
-                "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)",
-            )
+            suggestion: match facts.producer.compile_launches() {
+                Some(compile) => compile.to_owned(),
+                None => facts.producer.advice(
+                    "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",
+                    "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)",
+                ),
             },
         }
         .during(facts, &during);

@@ -153,8 +153,10 @@ fn starting_call(facts: &Facts) -> Option<&str> {
         .starting_call(least_ns, first_work_ns(facts)?)?;
     let started_ns = facts.bricks.device_started_ns;
     let is_start_recorded = started_ns.is_some_and(|ns| ns <= first.times.0);
-    let may_wait = matches!(facts.producer, Producer::PyTorch | Producer::Jax)
-        || vendors::call(&first.name) == Some(Call::MayWait);
+    let may_wait = matches!(
+        facts.producer,
+        Producer::PyTorch | Producer::Jax | Producer::TensorFlow
+    ) || vendors::call(&first.name) == Some(Call::MayWait);
     (is_start_recorded || !may_wait).then_some(first.name.as_str())
 }
 

@@ -77,6 +77,13 @@ fn late_launches_of_jax_are_compiled_as_one_program() {
         "{sentence}"
     );
     assert!(suggestion.contains("jax.jit"), "{suggestion}");
+    let (sentence, suggestion) = of("imported: tensorflow xplane");
+    assert!(
+        sentence.contains("; compiling the launches as one program saves"),
+        "{sentence}"
+    );
+    assert!(suggestion.contains("tf.function(jit_compile=True)"));
+    assert!(!suggestion.contains("jax"), "{suggestion}");
     let (sentence, _) = of("imported: kineto");
     assert!(
         sentence.contains("; capturing the launches in a graph saves"),

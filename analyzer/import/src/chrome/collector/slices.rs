@@ -206,6 +206,7 @@ impl Collector<'_> {
                     && event.others.has(b"type"),
                 is_sum: vendors::is_sum_of_streams(&name),
                 is_negotiation: is_negotiation(&name),
+                framework: vendors::XlaFramework::of_row(&name),
                 is_host: matches!(class, Class::Function | Class::Operator),
                 is_call: class == Class::Call && stated != Class::Unknown,
                 is_named_call: class == Class::Call && stated == Class::Unknown,

@@ -386,6 +386,28 @@ fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them()
     assert_eq!(run.rows("bricks", "name"), ["PjitFunction"]);
 }
 
+/// Both run programs of XLA, and advice is in the words of the framework.
+#[test]
+fn a_trace_of_xla_names_the_framework_whose_functions_it_holds() {
+    let source = |names: &[&str]| {
+        let mut events = vec![
+            process("1", "/device:GPU:0"),
+            process("2", "/host:CPU"),
+            thread("1", "3", "XLA Ops"),
+            slice("", "fusion", ("1", "3"), (10, 5), ""),
+        ];
+        let of_host = names.iter().zip((0..).step_by(100));
+        events.extend(of_host.map(|(name, at)| slice("", name, ("2", "9"), (at, 40), "")));
+        import(trace(&events)).unwrap().run.clock.source
+    };
+    let tensorflow = ["FunctionRun", "ExecutorState::Process"];
+    assert_eq!(source(&tensorflow), "imported: tensorflow xla");
+    // Programs of JAX read input with tf.data.
+    let both = ["EagerExecute: RangeDataset", "PjitFunction(step)"];
+    assert_eq!(source(&both), "imported: xla");
+    assert_eq!(source(&["MyOwn"]), "imported: xla");
+}
+
 #[test]
 fn numbers_of_the_task_queue_launch_nothing_and_arrows_do_where_no_call_has_the_connection() {
     let arrow = |phase: &str, category: &str, (pid, tid): (&str, &str), ts: u32| {
