@@ -52,7 +52,7 @@ pub fn read(lanes: &Table) -> Result<Vec<Thread>> {
 /// Table `threads`: the host threads with the most work.
 ///
 /// `work_ns`: time with a recorded row that does not only wait; `share`: of the wall, for a pool of the wall times its
-/// threads alive at once; `waiting_ns`: time in rows that only wait; `mostly_in`, `mostly_ns`: the name with the most
+/// threads alive at once; `waiting_ns`: time in rows that only wait; `mostly_in`, `self_ns`: the name with the most
 /// self time.
 pub fn table(threads: &[Thread]) -> TableBuilder {
     let rows = &threads[..threads.len().min(MAX_ROWS)];
@@ -72,7 +72,7 @@ pub fn table(threads: &[Thread]) -> TableBuilder {
                 .map(|row| most(row).map(|most| display_name(&most.0))),
         )
         .i64(
-            "mostly_ns",
+            "self_ns",
             rows.iter().map(|row| most(row).map(|most| most.1)),
         )
 }
