@@ -95,6 +95,8 @@ pub(super) struct Collector<'a> {
     pub host_processes: BTreeSet<u32>,
     pub ranks: BTreeSet<String>,
     pub devices: BTreeSet<u32>,
+    /// Processes with work of devices. Such rows need no lane.
+    device_processes: BTreeSet<u64>,
     /// The number under which the file describes its only device, and the number of all work, if they differ.
     pub renamed_device: Option<(u32, u32)>,
     pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
@@ -176,6 +178,7 @@ impl<'a> Collector<'a> {
             host_processes: BTreeSet::new(),
             ranks: BTreeSet::new(),
             devices: BTreeSet::new(),
+            device_processes: BTreeSet::new(),
             renamed_device: None,
             launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
@@ -448,10 +451,13 @@ impl<'a> Collector<'a> {
         start
     }
 
-    /// Labels of ranks by process, if the names of all processes hold one and there are several. Empty otherwise.
+    /// Labels of ranks by process, if the names of all processes with rows hold one and there are several. Empty
+    /// otherwise.
     pub fn labels_of_names(&self) -> HashMap<Vec<u8>, String> {
-        let processes = self.lanes.numbered_processes().into_iter();
+        let mut processes = self.lanes.numbered_processes();
+        processes.extend(&self.device_processes);
         let labels: Option<HashMap<Vec<u8>, String>> = processes
+            .into_iter()
             .map(|id| {
                 let process = id.to_string().into_bytes();
                 let label = rank_of_name(self.lanes.name_of(&process)?)?.to_owned();

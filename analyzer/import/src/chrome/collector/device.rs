@@ -51,6 +51,7 @@ impl Collector<'_> {
             device = 0;
         }
         self.devices.insert(device);
+        self.device_processes.extend(identity(&event.process));
         if class == Class::Kernel && vendors::is_mark_row(&text) {
             self.notes.repeat(NO_WORK);
             return Ok(());

@@ -871,6 +871,45 @@ fn ranks_that_a_tool_merged_may_be_labelled_by_the_names_of_processes() {
 }
 
 #[test]
+fn ranks_of_a_merged_file_may_have_nothing_but_work_of_their_devices() {
+    let name = |pid: u32, name: &str| {
+        format!(
+            r#"{{"name": "process_name", "ph": "M", "pid": {pid}, "tid": 0, "args": {{"name": "{name}"}}}}"#
+        )
+    };
+    let work = |pid: &str, rank: u32, ts: u32| {
+        slice(
+            "kernel",
+            &format!("kernel {rank}"),
+            (pid, "7"),
+            (ts, 10),
+            &format!("\"device\": {rank}, \"stream\": 7, \"rank\": {rank}"),
+        )
+    };
+    let work = [work("2", 0, 5), work("100000003", 1, 9)];
+    for (first, second) in [
+        ("RANK 0 - GPU", "RANK 1 - GPU"),
+        ("rank 0, GPU 0", "rank 1, GPU 1"),
+        ("Rank 0/GPU", "Rank 1/GPU"),
+    ] {
+        let names = [name(2, first), name(100_000_003, second)];
+        let events = trace(&[&work[..], &names].concat());
+        let refused = import(&events).err().unwrap();
+        assert!(refused.contains("2 ranks"), "{refused}");
+        let of_second = Options {
+            part: Some(Part::Rank(second[..6].to_owned())),
+            ..Options::default()
+        };
+        let run = import_with(&events, of_second).unwrap();
+        assert_eq!(run.rows("kernels", KERNELS), ["kernel 1 1 7 0"]);
+    }
+    // Devices of one program are no ranks.
+    let names = [name(2, "GPU 0"), name(100_000_003, "GPU 1")];
+    let run = import(trace(&[&work[..], &names].concat())).unwrap();
+    assert_eq!(run.rows("kernels", "name").len(), 2);
+}
+
+#[test]
 fn a_process_is_read_with_the_work_that_it_launched() {
     let of = |pid: &str, id: u32, ts: u32| {
         vec![
