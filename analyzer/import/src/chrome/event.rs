@@ -1,5 +1,6 @@
 //! One trace event, as it stands in the file.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 
 use super::decimal::{float, identity, integer};
@@ -102,6 +103,32 @@ impl Event {
         }
         let rank = self.others.iter().find(|of| of.name == b"rank")?;
         std::str::from_utf8(&rank.text).ok()?.parse().ok()
+    }
+
+    /// Equal for rows that state the same: to tell a row that is in the file twice from two alike.
+    pub fn hash_of_arguments(&self) -> u32 {
+        let of = &self.arguments;
+        let signed = |value: Option<i64>| value.map(i64::cast_unsigned);
+        let numbers = [
+            of.correlation,
+            of.connection,
+            of.external,
+            of.index,
+            signed(of.device),
+            signed(of.stream),
+            signed(of.bytes),
+            of.address,
+            of.registers,
+            of.shared_memory,
+            of.graph_node,
+            of.flops,
+        ];
+        let mut hash = DefaultHasher::new();
+        (numbers, of.grid, of.block, &self.id).hash(&mut hash);
+        for argument in self.others.iter() {
+            (&argument.name, &argument.text).hash(&mut hash);
+        }
+        (hash.finish() as u32).saturating_sub(1)
     }
 
     fn clear(&mut self) {

@@ -180,8 +180,9 @@ pub(super) fn link(
     }
     if linker.ambiguous > 0 {
         linker.collector.notes.warn(format!(
-            "{} not linked: several processes use the correlation",
-            work(linker.ambiguous)
+            "{}: several calls state the correlation, as in files of several processes, so it is not known which launched {}",
+            work(linker.ambiguous),
+            agreeing(linker.ambiguous, "it", "them")
         ));
     }
     Ok(linker.rows)

@@ -103,6 +103,8 @@ pub(super) enum HostEvent {
         correlation: u64,
         device: u32,
         stream: u32,
+        /// Hash of all that the row states, if that is known. It takes the place of the node, which no such row has.
+        arguments: Option<u32>,
     },
     Counter {
         value: f64,
@@ -146,6 +148,7 @@ impl HostEvent {
                 correlation,
                 device,
                 stream,
+                ..
             } => (11, correlation, pair(device, stream)),
             Self::Counter { value } => (12, value.to_bits(), 0),
             Self::Total { bytes } => (13, bytes.to_bits(), 0),
@@ -153,7 +156,7 @@ impl HostEvent {
         }
     }
 
-    fn from_words(rank: u64, name: u32, a: u64, b: u64) -> Self {
+    fn from_words(rank: u64, (node, name): (u32, u32), a: u64, b: u64) -> Self {
         let flow = |end| Self::Flow { id: a, end };
         match rank {
             0 => Self::Iteration { number: a },
@@ -183,6 +186,7 @@ impl HostEvent {
                 correlation: a,
                 device: high(b),
                 stream: low(b),
+                arguments: known(node),
             },
             12 => Self::Counter {
                 value: f64::from_bits(a),
@@ -218,26 +222,32 @@ impl Host {
             HostEvent::Allocation { device, .. } => optional_half(device),
             _ => self.name,
         };
+        let node = match self.event {
+            HostEvent::DeviceWork { arguments, .. } => optional_half(arguments),
+            _ => Node::word(self.node),
+        };
         [
             u64::from(self.lane),
             rising(self.start_ns),
             !rising(self.end_ns),
             rank << 56 | self.order,
-            pair(Node::word(self.node), name),
+            pair(node, name),
             a,
             b,
         ]
     }
 
     pub fn from_words([lane, start, end, order, name, a, b]: [u64; HOST_WORDS]) -> Self {
+        let event = HostEvent::from_words(order >> 56, (high(name), low(name)), a, b);
+        let has_node = !matches!(event, HostEvent::DeviceWork { .. });
         Self {
             lane: low(lane),
             start_ns: time(start),
             end_ns: time(!end),
-            event: HostEvent::from_words(order >> 56, low(name), a, b),
+            event,
             order: order << 8 >> 8,
             name: low(name),
-            node: Node::from_word(high(name)),
+            node: has_node.then(|| Node::from_word(high(name))).flatten(),
         }
     }
 }

@@ -49,8 +49,12 @@ struct DeviceWork {
     correlation: u64,
     device: u32,
     stream: u32,
+    arguments: Option<u32>,
     record: Host,
 }
+
+/// Device work, once more with the same name, times and arguments.
+const AGAIN: &str = "the same device work once more: name, times and arguments are equal";
 
 struct Thread {
     number: u32,
@@ -175,10 +179,12 @@ impl Sweep<'_, '_> {
                 correlation,
                 device,
                 stream,
+                arguments,
             } => self.device_work(DeviceWork {
                 correlation,
                 device,
                 stream,
+                arguments,
                 record,
             }),
             HostEvent::Allocation {
@@ -237,6 +243,18 @@ impl Sweep<'_, '_> {
             return Ok(());
         };
         let (inner, outer) = (work.record, before.record);
+        let times_and_name = |row: &Host| (row.start_ns, row.end_ns, row.name);
+        let are_alike = times_and_name(&inner) == times_and_name(&outer);
+        if let Some((arguments, of_outer)) = work.arguments.zip(before.arguments)
+            && are_alike
+        {
+            if arguments == of_outer {
+                self.device_work = Some(before);
+                self.collector.notes.repeat(AGAIN);
+                return Ok(());
+            }
+            return self.device_row(before, false);
+        }
         let holds = inner.start_ns < outer.end_ns && inner.end_ns <= outer.end_ns;
         let counts_inner = self.collector.inclusive_lanes.contains(&inner.lane);
         if holds && counts_inner && !self.is_range_around(&outer, &inner) {
@@ -261,6 +279,7 @@ impl Sweep<'_, '_> {
             device,
             stream,
             record,
+            ..
         } = work;
         let name = self.collector.texts[record.name as usize];
         let class = class_of_work(self.collector.into.str(name));

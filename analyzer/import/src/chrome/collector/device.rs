@@ -201,6 +201,7 @@ impl Collector<'_> {
                     correlation,
                     device,
                     stream,
+                    arguments: Some(event.hash_of_arguments()),
                 },
                 order: self.order,
                 name,

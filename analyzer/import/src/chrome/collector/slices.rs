@@ -480,6 +480,7 @@ impl Collector<'_> {
                 correlation: id_of_place(open.lane, open.start_ns),
                 device: place.device,
                 stream: place.stream,
+                arguments: None,
             },
             order: open.order,
             name: open.name,

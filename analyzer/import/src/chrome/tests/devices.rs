@@ -340,6 +340,35 @@ fn copies_of_rocprof_have_the_bytes_of_their_call() {
 }
 
 #[test]
+fn device_work_is_dropped_as_a_repetition_only_where_all_of_its_arguments_are_equal() {
+    // Written by rocprof for two dispatches that began and ended together.
+    let dispatch = |index: u32| {
+        slice(
+            "",
+            "mm.kd",
+            ("6", "0"),
+            (20, 70),
+            &format!("\"gpu-id\": \"0\", \"queue-id\": \"0\", \"queue-index\": \"{index}\""),
+        )
+    };
+    let first = slice("", "init.kd", ("6", "0"), (1, 10), "\"queue-id\": \"0\"");
+    let of = |work: &[String]| {
+        let events = [&[process("6", "GPU0"), first.clone()][..], work].concat();
+        import(trace(&events)).unwrap()
+    };
+    let run = of(&[dispatch(1), dispatch(2)]);
+    assert_eq!(run.rows("kernels", "name").len(), 3);
+    assert!(run.rows("annotations", "name").is_empty());
+    let run = of(&[dispatch(1), dispatch(2), dispatch(2)]);
+    assert_eq!(run.rows("kernels", "name").len(), 3);
+    let again: Vec<&String> = run.notes.repeated.keys().collect();
+    assert_eq!(
+        again,
+        ["the same device work once more: name, times and arguments are equal"]
+    );
+}
+
+#[test]
 fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them() {
     let run = import(trace(&[
         process("1", "/device:GPU:0"),
