@@ -26,7 +26,7 @@ const PACKED: [(&[u8], &str, &str); 9] = [
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
 /// Magic bytes of other files, what they are, and the next step.
-const BYTES: [(&[u8], &str, &str); 6] = [
+const BYTES: [(&[u8], &str, &str); 7] = [
     (
         b"PAR1",
         "a Parquet file",
@@ -54,6 +54,11 @@ const BYTES: [(&[u8], &str, &str); 6] = [
         "give samples with times: `perf script > samples.txt`",
     ),
     (
+        b"SIMPLEPERF",
+        "a profile of Android's simpleperf for its own tools (`report-sample --protobuf`)",
+        "print the samples of the perf.data that it was made of: `report_sample.py -i perf.data > samples.txt`",
+    ),
+    (
         b"\x7fELF",
         "a program or library",
         "record it: `trueno-record run PROGRAM`",
@@ -61,7 +66,7 @@ const BYTES: [(&[u8], &str, &str); 6] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 22] = [
+const TEXTS: [(&str, &str, &str); 24] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -84,6 +89,12 @@ const TEXTS: [(&str, &str, &str); 22] = [
         "counters by kernel, as ROCm Compute Profiler collects them in repeated runs",
         "record when kernels ran: `rocprofv3 --kernel-trace --hip-trace -- PROGRAM`",
     ),
+    (
+        "\"Sample_Timestamp\",\"Exec_Mask\",",
+        PC_SAMPLES.0,
+        PC_SAMPLES.1,
+    ),
+    ("Sample_Timestamp,Exec_Mask,", PC_SAMPLES.0, PC_SAMPLES.1),
     ("#Entity", DCGM.0, DCGM.1),
     ("# Entity", DCGM.0, DCGM.1),
     (
@@ -151,6 +162,11 @@ const MSPROF: (&str, &str) = (
     "give trace_view.json, kernel_details.csv or task_time.csv of the same profile",
 );
 
+const PC_SAMPLES: (&str, &str) = (
+    "a table of sampled instructions by rocprofv3 (`--pc-sampling-unit`), which names no kernel",
+    "record when kernels ran: `rocprofv3 --kernel-trace --hip-trace -- PROGRAM`",
+);
+
 const DCGM: (&str, &str) = (
     "what `dcgmi dmon` prints, which has no times",
     "record with times: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used --format=csv -l 1`",
@@ -190,8 +206,8 @@ const KEYS: [(&str, &str, &str); 6] = [
     ),
 ];
 
-/// Beginnings of JSON documents and keys that follow in them, what they are, and the next step.
-const DOCUMENTS: [(&[&str], &[&str], &str, &str); 4] = [
+/// Beginnings of documents and words that follow in them, what they are, and the next step.
+const DOCUMENTS: [(&[&str], &[&str], &str, &str); 5] = [
     (
         &["[", "{", "\"name\"", ":"],
         &["\"dimensions\"", "\"values\""],
@@ -211,10 +227,35 @@ const DOCUMENTS: [(&[&str], &[&str], &str, &str); 4] = [
         TO_SPEEDSCOPE,
     ),
     (
+        &["<html>"],
+        &["<title>Cargo Build Timings"],
+        "the page of `cargo build --timings`, which cargo writes for browsers only",
+        "record what the compiler does: `cargo +nightly rustc -- -Zself-profile`, and make a Chrome trace of it with `crox`",
+    ),
+    (
         &["[", "{", "\"id\"", ":"],
         &["\"timestamps\"", "\"REQUEST_START\""],
         "a trace of requests of Triton Inference Server",
         "record it as OpenTelemetry with `--trace-config mode=opentelemetry`, and give what the Collector's file exporter writes",
+    ),
+];
+
+/// Keys of JSON objects, in any order, what these are, and the next step.
+const OBJECTS: [(&[&str], &str, &str); 3] = [
+    (
+        &["root_frame", "sample_count"],
+        "a profile of pyinstrument, which has sums by call and no times",
+        "record it for speedscope: `pyinstrument -r speedscope -o profile.json PROGRAM.py`",
+    ),
+    (
+        &["data", "columns", "column_metadata", "nodes"],
+        "a table of Caliper (`cali-query -j`), which has sums by call path and no times",
+        "record a trace with times (`CALI_CONFIG=event-trace`), and make a Chrome trace of it: `cali2traceevent.py FILE trace.json`",
+    ),
+    (
+        &["dhatFileVersion"],
+        "a profile of the heap by DHAT, which has sizes by stack and no times",
+        "read it with dh_view.html, or record allocations as they happen: `trueno-record run --alloc -- PROGRAM`",
     ),
 ];
 
@@ -364,6 +405,14 @@ pub(crate) fn known_by_sight(
         .iter()
         .find(|(key, ..)| head.behind(&["{", key]).is_some());
     let (_, what, next) = of_text.or(of_key)?;
+    Some(format!("is {what} (hint: {next})"))
+}
+
+/// The same for a JSON object of which only the keys are known.
+pub(crate) fn known_by_keys(keys: &[String]) -> Option<String> {
+    let has = |key: &&str| keys.iter().any(|known| known == key);
+    let mut objects = OBJECTS.iter();
+    let (_, what, next) = objects.find(|(of, ..)| of.iter().all(has))?;
     Some(format!("is {what} (hint: {next})"))
 }
 
@@ -545,6 +594,27 @@ mod tests {
     }
 
     #[test]
+    fn json_objects_are_named_by_their_keys_wherever_these_stand() {
+        for (keys, words) in [
+            (
+                "start_time duration sample_count program root_frame",
+                "pyinstrument -r speedscope",
+            ),
+            ("data columns column_metadata nodes", "cali2traceevent.py"),
+            ("nodes column_metadata columns data", "Caliper"),
+            ("dhatFileVersion mode verb", "run --alloc"),
+        ] {
+            let keys: Vec<String> = keys.split(' ').map(str::to_owned).collect();
+            let problem = known_by_keys(&keys).unwrap();
+            assert!(problem.contains(words), "{problem}");
+        }
+        assert_eq!(
+            known_by_keys(&["data".to_owned(), "nodes".to_owned()]),
+            None
+        );
+    }
+
+    #[test]
     fn databases_of_sums_are_named_by_their_tables() {
         let head = Head::new(b"SQLite format 3\0").with_tables(vec!["StepTraceTime".to_owned()]);
         let problem = known_by_sight(Path::new("analysis.db"), &head, None).unwrap();
@@ -559,6 +629,15 @@ mod tests {
     fn formats_of_others_are_named_and_traces_are_not_taken_for_them() {
         for (text, words) in [
             ("<!doctype html>", "web page"),
+            (
+                "\n<html>\n<head>\n  <title>Cargo Build Timings \u{2014} a 0.1.0</title>",
+                "-Zself-profile",
+            ),
+            ("SIMPLEPERF\u{1}\0", "report_sample.py"),
+            (
+                "\"Sample_Timestamp\",\"Exec_Mask\",\"Dispatch_Id\"\n",
+                "rocprofv3 --kernel-trace",
+            ),
             ("\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04", "pprof"),
             (
                 "\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x042\x002\x0ballocations2\x05count2\x05space2\x05bytes",

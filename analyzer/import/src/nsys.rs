@@ -240,9 +240,11 @@ fn no_export(found: &[String]) -> String {
     }
     let first = &found[..found.len().min(8)];
     // Tables of rocprof before version 3, of what was recorded.
-    let is_of_rocprof = ["KERN", "OPS", "COPY", "HIP", "HSA"];
-    let mut tables = first.iter().map(String::as_str);
-    if !found.is_empty() && tables.all(|table| is_of_rocprof.contains(&table)) {
+    let is_of_rocprof = ["KERN", "OPS", "COPY", "HIP", "HSA", "rocTX"];
+    // Every such database has this one, of kernels.
+    let is_or_kernels = |table: &String| is_of_rocprof.contains(&table.as_str()) || table == "A";
+    let is_of_rocprof = |table: &String| is_of_rocprof.contains(&table.as_str());
+    if found.iter().any(is_of_rocprof) && found.iter().all(is_or_kernels) {
         return "is a database of rocprof (hint: give the results.json or results.csv that rocprof wrote beside it)"
             .to_owned();
     }

@@ -24,7 +24,7 @@ use self::believable::{Believable, Doubts};
 use self::slices::OperatorLane;
 use super::category::Categories;
 use super::collectives::Collective;
-use super::decimal::{MAX_NS, float, nanoseconds};
+use super::decimal::{Unit, float, nanoseconds};
 use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
@@ -258,11 +258,12 @@ impl<'a> Collector<'a> {
         if self.reach.or(self.reach_of_counters).is_some() {
             return Ok(());
         }
-        let are_nanoseconds = float(time).is_some_and(|ns| ns.abs() < MAX_NS as f64);
-        let next = if are_nanoseconds {
-            ", and these look like nanoseconds (hint: divide ts and dur by 1000, and import again)"
-        } else {
-            " within 146 years"
+        let next = match float(time).and_then(Unit::of) {
+            Some(unit) => format!(
+                ", and these look like {unit} (hint: divide ts and dur by {}, and import again)",
+                unit.per_microsecond()
+            ),
+            None => " within 146 years".to_owned(),
         };
         let time = String::from_utf8_lossy(time);
         Err(Error::format(

@@ -1,11 +1,52 @@
 //! Numbers from their decimal digits, without rounding on the way.
 
+use std::fmt;
+
 /// Times lie within 146 years of 0, so that differences never overflow.
 pub(super) const MAX_NS: i64 = 1 << 62;
 
 /// Times in this range (2001 to 2096) are taken to be Unix time.
 pub(super) const EPOCH_NS: std::ops::Range<i64> =
     1_000_000_000_000_000_000..4_000_000_000_000_000_000;
+
+/// What a file may count its times in where they are no microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unit {
+    Nanoseconds,
+    Ticks,
+}
+
+impl Unit {
+    /// The unit of a time that is out of range as microseconds. Times of day are known by their size; nanoseconds may
+    /// also be those since a machine started.
+    pub fn of(time: f64) -> Option<Self> {
+        /// From 1601, where Windows counts from, to 1970.
+        const TO_1970_NS: f64 = 11_644_473_600e9;
+        let (first_ns, last_ns) = (EPOCH_NS.start as f64, EPOCH_NS.end as f64);
+        let is_now = |ns: f64| (first_ns..last_ns).contains(&ns);
+        let ticks_ns = time * 100.0;
+        if !is_now(time) && (is_now(ticks_ns) || is_now(ticks_ns - TO_1970_NS)) {
+            return Some(Self::Ticks);
+        }
+        (time.abs() < MAX_NS as f64).then_some(Self::Nanoseconds)
+    }
+
+    pub fn per_microsecond(self) -> u32 {
+        match self {
+            Self::Nanoseconds => 1000,
+            Self::Ticks => 10,
+        }
+    }
+}
+
+impl fmt::Display for Unit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Nanoseconds => "nanoseconds",
+            Self::Ticks => "ticks of 100 ns, as clocks of Windows count them",
+        })
+    }
+}
 
 /// Converts a decimal number of microseconds to nanoseconds, rounded. `None` if it is not a number or out of range.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
@@ -116,6 +157,21 @@ fn scaled(text: &[u8], places: i32) -> Option<(i128, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn times_say_what_they_are_counted_in() {
+        for (time, unit) in [
+            (1_712_195_495_519_000_064.0, Some(Unit::Nanoseconds)),
+            // Of a machine that started two months ago.
+            (5_184_000_000_000_000.0, Some(Unit::Nanoseconds)),
+            // April 2014, since 1970 and since 1601.
+            (13_984_392_629_999_074.0, Some(Unit::Ticks)),
+            (130_429_128_629_999_074.0, Some(Unit::Ticks)),
+            (1e30, None),
+        ] {
+            assert_eq!(Unit::of(time), unit, "{time}");
+        }
+    }
 
     #[test]
     fn microseconds_become_nanoseconds_exactly() {

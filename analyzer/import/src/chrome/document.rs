@@ -243,6 +243,10 @@ impl Shape {
     }
 
     pub fn no_trace(&self, path: &Path) -> Error {
+        let known = crate::foreign::known_by_keys(&self.keys);
+        if let Some(problem) = known.filter(|_| !self.has_events) {
+            return Error::format(path, problem);
+        }
         let found = if self.has_events && self.has_only_others {
             "its elements are not objects, as in the memory timelines that PyTorch exports (hint: give the snapshot that \
              `torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")` writes)"

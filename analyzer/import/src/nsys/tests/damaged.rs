@@ -46,9 +46,15 @@ fn a_cut_database_keeps_what_comes_before_the_cut() {
 
 #[test]
 fn a_database_of_rocprof_is_named() {
-    let export = Export::new("CREATE TABLE HIP (id INTEGER); CREATE TABLE KERN (id INTEGER);");
-    let refused = export.import().err().unwrap().to_string();
-    assert!(refused.contains("results.json"), "{refused}");
+    for tables in ["HIP KERN", "HSA COPY A", "A HIP"] {
+        let tables = tables.split(' ');
+        let tables: Vec<String> = tables
+            .map(|table| format!("CREATE TABLE {table} (\"Index\" INTEGER)"))
+            .collect();
+        let refused = Export::new(&tables.join("; ")).import().err().unwrap();
+        let refused = refused.to_string();
+        assert!(refused.contains("results.json"), "{refused}");
+    }
 }
 
 #[test]
