@@ -10,6 +10,7 @@
 mod document;
 mod evented;
 
+use trueno_analysis::wording::counted;
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{SampleRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
@@ -43,7 +44,8 @@ fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
         units: "profiles",
         count: |of: &Document| of.profiles.len(),
     };
-    let document = format.read(&mut import, |document, from| read_object(document, from))?;
+    let mut document = format.read(&mut import, |document, from| read_object(document, from))?;
+    leave_out_malformed(&mut document, &mut import)?;
     if document.profiles.is_empty() {
         return Err(import.refused("expected a list of profiles, found none; export it again"));
     }
@@ -54,6 +56,50 @@ fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
                       (nanoseconds to seconds); export it again with one"));
     }
     Ok(wall_ns)
+}
+
+/// Leaves out profiles whose stacks are none, and names them.
+fn leave_out_malformed(document: &mut Document, import: &mut Import<'_>) -> Result<(), Error> {
+    let all = document.profiles.len();
+    let malformed = document.profiles.iter().zip(1..);
+    let malformed: Vec<(String, &'static str)> = malformed
+        .filter_map(|(profile, number)| {
+            let found = profile.samples.malformed?;
+            let name = match profile.name.as_str() {
+                "" => format!("profile {number}"),
+                name => name.to_owned(),
+            };
+            Some((name, found))
+        })
+        .collect();
+    let Some((_, found)) = malformed.first() else {
+        return Ok(());
+    };
+    let names: Vec<&str> = malformed.iter().map(|(name, _)| name.as_str()).collect();
+    let text = format!(
+        "{} of {} not valid: a stack is a list of numbers of frames, and those of {} hold {found}",
+        malformed.len(),
+        counted(all as u64, "profile is", "profiles are"),
+        some_of(&names),
+    );
+    if malformed.len() == all {
+        return Err(import.refused(format!("{text}; export it again")));
+    }
+    import.notes.warn(format!("{text}: left out"));
+    document
+        .profiles
+        .retain(|profile| profile.samples.malformed.is_none());
+    Ok(())
+}
+
+/// Names of a list, of which there may be many.
+fn some_of(names: &[&str]) -> String {
+    const MAX_NAMED: usize = 4;
+    let mut text = names[..names.len().min(MAX_NAMED)].join(", ");
+    if let Some(rest @ 1..) = names.len().checked_sub(MAX_NAMED) {
+        text.push_str(&format!(" and {rest} more"));
+    }
+    text
 }
 
 /// Nanoseconds per unit; `None` if it is not a unit of time.

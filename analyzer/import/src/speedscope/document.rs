@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::json::{self, Members, list_into};
 
@@ -78,6 +78,8 @@ pub struct Samples {
     pub nodes: Vec<(u32, u32)>,
     ids: HashMap<(u32, u32), u32>,
     pub leaves: Vec<u32>,
+    /// What the first stack that is none holds instead of numbers of frames.
+    pub malformed: Option<&'static str>,
 }
 
 /// The caller of outermost functions, and the innermost function of an empty stack.
@@ -138,10 +140,67 @@ impl<'de> Visitor<'de> for Stack<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<u32, A::Error> {
         let mut innermost = NOBODY;
-        while let Some(frame) = list.next_element::<u32>()? {
-            innermost = self.0.node(innermost, frame);
+        while let Some(frame) = list.next_element::<FrameNumber>()? {
+            match frame.0 {
+                Ok(frame) => innermost = self.0.node(innermost, frame),
+                Err(found) => self.0.malformed = self.0.malformed.or(Some(found)),
+            }
         }
         Ok(innermost)
+    }
+}
+
+/// The number of a frame, or what stands in its place.
+struct FrameNumber(Result<u32, &'static str>);
+
+impl<'de> Deserialize<'de> for FrameNumber {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(AnyValue)
+    }
+}
+
+struct AnyValue;
+
+impl<'de> Visitor<'de> for AnyValue {
+    type Value = FrameNumber;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the number of a frame")
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<FrameNumber, E> {
+        let number = u32::try_from(value);
+        Ok(FrameNumber(number.map_err(|_| "a number beyond 32 bits")))
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<FrameNumber, E> {
+        Ok(FrameNumber(Err("a negative number")))
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<FrameNumber, E> {
+        Ok(FrameNumber(Err("a fraction")))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<FrameNumber, E> {
+        Ok(FrameNumber(Err("true or false")))
+    }
+
+    fn visit_unit<E>(self) -> Result<FrameNumber, E> {
+        Ok(FrameNumber(Err("null")))
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<FrameNumber, E> {
+        Ok(FrameNumber(Err("text")))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FrameNumber, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(FrameNumber(Err("a list")))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<FrameNumber, A::Error> {
+        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(FrameNumber(Err("an object")))
     }
 }
 

@@ -131,3 +131,26 @@ fn cut_and_odd_documents_are_errors_or_read_in_part() {
     let none = read("{\"exporter\": \"speedscope@1\"}", &Options::default());
     assert!(none.err().unwrap().to_string().contains("found none"));
 }
+
+#[test]
+fn a_profile_with_stacks_that_are_none_is_left_out_by_its_name() {
+    let nested = DOCUMENT.replace(
+        "\"profiles\": [",
+        r#""profiles": [
+    {"type": "sampled", "name": "context switches", "unit": "none", "startValue": 0, "endValue": 2,
+     "samples": [[0], [[1, 2]]], "weights": [1, 1]},"#,
+    );
+    let run = read(&nested, &Options::default()).unwrap();
+    assert_eq!(run.rows("threads", "name"), ["Thread 7", "main"]);
+    assert_eq!(run.rows("samples", "time_ns").len(), 4);
+    assert!(run.warns(
+        "1 of 3 profiles are not valid: a stack is a list of numbers of frames, and those of context switches hold a list"
+    ));
+    let alone = r#"{"exporter": "speedscope@1", "profiles": [
+        {"type": "sampled", "name": "", "unit": "none", "samples": [["main"]], "weights": [1]}]}"#;
+    let refused = read(alone, &Options::default()).err().unwrap().to_string();
+    assert!(
+        refused.contains("those of profile 1 hold text"),
+        "{refused}"
+    );
+}
