@@ -8,6 +8,31 @@ const UNITS: [&str; 2] = ["aic", "aiv"];
 /// Values that stand for none.
 const NONE: [&str; 3] = ["", "N/A", "4294967295"];
 
+/// The operator of a kernel. Ascend numbers the instances of a graph's operators: `MatMul104` and `MatMul105` of the type
+/// `MatMul`, `ReduceSum147` of the type `ReduceSumD`. A digit that the type has too belongs to the name.
+pub fn without_instance<'r>(row: Row<'r>, name: &'r str) -> &'r str {
+    let mut cells = row.unread();
+    let of = cells.find(|(title, _)| {
+        ["Type", "Op Type"]
+            .iter()
+            .any(|kind| title.eq_ignore_ascii_case(kind))
+    });
+    let Some((_, kind)) = of.filter(|(_, kind)| !NONE.contains(kind)) else {
+        return name;
+    };
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    if name.strip_prefix(kind).is_some_and(is_number) {
+        return &name[..kind.len()];
+    }
+    let operator = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_of_kind = !operator.is_empty() && kind.starts_with(operator);
+    if is_of_kind && !kind.starts_with(name) {
+        operator
+    } else {
+        name
+    }
+}
+
 /// Adds what the remaining columns state: figures of the hardware as counters, the rest as attributes.
 pub fn unread<'r>(
     row: Row<'r>,

@@ -166,6 +166,12 @@ impl<'a> Rows<'a> {
             self.feed.notes().skip("task of the profiler itself");
             return Ok(());
         }
+        let operator = match row.text(Column::Core) {
+            Some(_) => ascend::without_instance(row, name),
+            None => name,
+        };
+        let instance = (operator != name).then_some(("instance", name));
+        let name = operator;
         let within = |start: &str| name.strip_prefix(start)?.strip_suffix(']');
         let of_unified = within("[Unified Memory ");
         if of_unified.is_some_and(|name| !name.starts_with("Memcpy")) {
@@ -184,6 +190,7 @@ impl<'a> Rows<'a> {
         let mut counters = Vec::new();
         if let Some(core) = row.text(Column::Core) {
             attributes.push(("accelerator core", core));
+            attributes.extend(instance);
             ascend::unread(row, &mut attributes, &mut counters);
         } else {
             self.count_unread(row);

@@ -281,6 +281,41 @@ fn kernels_of_ascend_keep_what_the_profiler_counted() {
 }
 
 #[test]
+fn instances_of_one_operator_of_ascend_have_its_name() {
+    for titles in [
+        "Name,Type,Accelerator Core,Start Time(us)",
+        "Op Name,OP Type,Task Type,Task Start Time(us)",
+    ] {
+        let rows = [
+            ("MatMul104", "MatMul", "MatMul"),
+            ("MatMul105", "MatMul", "MatMul"),
+            ("ReduceSum147", "ReduceSumD", "ReduceSum"),
+            ("LpNormReduceV2166", "LpNormReduceV2", "LpNormReduceV2"),
+            ("MatMulV2", "MatMulV2", "MatMulV2"),
+            ("Foo2", "Foo2D", "Foo2"),
+            ("aclnnMm_MatMulV2", "MatMulV2", "aclnnMm_MatMulV2"),
+            (
+                "hcom_broadcast__445_0",
+                "hcom_broadcast_",
+                "hcom_broadcast__445_0",
+            ),
+            ("Cast9", "N/A", "Cast9"),
+        ];
+        let lines = rows.iter().zip(0..).map(|((name, kind, _), number)| {
+            format!("1,{name},{kind},AI_CORE,{}00.5,20,2\n", 1 + number)
+        });
+        let lines: String = lines.collect();
+        let run = read(&format!("Step Id,{titles},Duration(us),Stream ID\n{lines}"));
+        let shown = run.rows("kernels", "name");
+        assert_eq!(shown, rows.map(|(_, _, shown)| shown));
+        let mut attributes = run.rows("attributes", "name text");
+        attributes.retain(|row| row.starts_with("instance "));
+        assert_eq!(attributes.len(), 4, "{attributes:?}");
+        assert_eq!(attributes[0], "instance MatMul104");
+    }
+}
+
+#[test]
 fn sums_are_counters_and_the_run_has_no_length() {
     let run = read(
         "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\",\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n\"gemm\",4,400,100,100,90,110,1\n",
