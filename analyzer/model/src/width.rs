@@ -1,6 +1,7 @@
 //! Text in columns of a terminal: width, shortening, wrapping, bars.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -70,6 +71,98 @@ pub fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     let front = take(text.chars(), keep.div_ceil(2));
     let back: String = take(text.chars().rev(), keep / 2).chars().rev().collect();
     Cow::Owned(format!("{front}…{back}"))
+}
+
+/// Shortens the texts of one list as [`shorten`] does. Where different texts would look alike, the part in which they
+/// differ is kept too, as far as the room allows.
+pub fn shorten_apart(texts: &[&str], max: usize) -> Vec<String> {
+    let mut shown: Vec<String> = texts
+        .iter()
+        .map(|text| shorten(text, max).into_owned())
+        .collect();
+    if max < MIN_APART {
+        return shown;
+    }
+    // Cutting texts anew may make them like others.
+    for _ in 0..MAX_CUTS {
+        let alike = alike(texts, &shown);
+        if alike.is_empty() {
+            break;
+        }
+        for places in alike {
+            let at = common_chars(places.iter().map(|place| texts[*place]));
+            for place in places {
+                shown[place] = shorten_around(texts[place], at, max);
+            }
+        }
+    }
+    shown
+}
+
+/// The least room for a beginning, a middle and an end.
+const MIN_APART: usize = 11;
+const MAX_CUTS: usize = 8;
+
+/// Places of different texts that are shown as one, by what is shown.
+fn alike(texts: &[&str], shown: &[String]) -> Vec<Vec<usize>> {
+    let mut places: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, text) in shown.iter().enumerate() {
+        places.entry(text).or_default().push(place);
+    }
+    let differ = |places: &Vec<usize>| {
+        let mut all = places.iter().map(|place| texts[*place]);
+        let first = all.next();
+        all.any(|text| Some(text) != first)
+    };
+    places.into_values().filter(differ).collect()
+}
+
+/// How many characters different texts have in common before the first in which any of them differs.
+fn common_chars<'t>(mut texts: impl Iterator<Item = &'t str>) -> usize {
+    let Some(first) = texts.next() else { return 0 };
+    let mut common = usize::MAX;
+    for text in texts.filter(|text| *text != first) {
+        let pairs = first.chars().zip(text.chars());
+        common = common.min(pairs.take_while(|(one, other)| one == other).count());
+    }
+    common
+}
+
+/// Shortens a text to its beginning, what stands around the character `at`, and its end.
+fn shorten_around(text: &str, at: usize, max: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let keep = max.saturating_sub(2);
+    let (front, middle) = (keep.div_ceil(4), keep.div_ceil(2));
+    let front = take(chars.iter().copied(), front);
+    let at = at.min(chars.len());
+    let start = word_start(&chars, at, middle / 2).max(front.chars().count());
+    let middle = take(chars[start..].iter().copied(), middle);
+    let end = start + middle.chars().count();
+    let used = measure(&front) + measure(&middle);
+    let back = take(
+        chars[end..].iter().rev().copied(),
+        keep.saturating_sub(used),
+    );
+    let back: String = back.chars().rev().collect();
+    // What is not left out needs no mark.
+    let mark = |from: usize, to: usize| if from < to { "…" } else { "" };
+    let before = mark(front.chars().count(), start);
+    let after = mark(end, chars.len() - back.chars().count());
+    format!("{front}{before}{middle}{after}{back}")
+}
+
+/// The start of the word, or else of the number, that holds a character, if it is no further away than `most`.
+fn word_start(chars: &[char], at: usize, most: usize) -> usize {
+    let start = |is: fn(char) -> bool| {
+        let before = chars[..at].iter().rev();
+        at - before.take_while(|c| is(**c)).count()
+    };
+    let starts = [
+        start(char::is_alphanumeric),
+        start(|c: char| c.is_ascii_digit()),
+    ];
+    let near = starts.into_iter().find(|start| at - start <= most);
+    near.unwrap_or(at)
 }
 
 fn take(chars: impl Iterator<Item = char>, max: usize) -> String {
@@ -171,6 +264,41 @@ mod tests {
     }
 
     #[test]
+    fn what_tells_texts_apart_is_kept() {
+        let kernel = |tile: &str, stage: u32| {
+            format!(
+                "sm86_xmma_gemm_tilesize{tile}x16_warpsize2x2x1_stage{stage}_execute_kernel_cudnn"
+            )
+        };
+        let kernels = [
+            kernel("128x128", 4),
+            kernel("64x64", 4),
+            kernel("64x64", 5),
+            kernel("64x64", 5),
+        ];
+        let names = [
+            kernels[0].as_str(),
+            &kernels[1],
+            &kernels[2],
+            &kernels[3],
+            "add",
+        ];
+        assert_eq!(
+            shorten_apart(&names, 31),
+            [
+                "sm86_xmm…128x128x16_warp…_cudnn",
+                "sm86_xmm…stage4_execute_…_cudnn",
+                "sm86_xmm…stage5_execute_…_cudnn",
+                "sm86_xmm…stage5_execute_…_cudnn",
+                "add",
+            ]
+        );
+        // Nothing else changes.
+        let names = ["gemv_avx512_rows", "gemm_avx512_columns"];
+        assert_eq!(shorten_apart(&names, 11), ["gemv_…_rows", "gemm_…lumns"]);
+    }
+
+    #[test]
     fn bars_grow_in_eighths() {
         assert_eq!(bar(Some(0.0), 4), "");
         assert_eq!(bar(Some(0.5), 4), "██");
@@ -237,7 +365,21 @@ mod tests {
         #[test]
         fn nothing_is_wider_than_asked(text in "\\PC{0,60}", max in 2..40_usize) {
             prop_assert!(measure(&shorten(&text, max)) <= max);
+            let (longer, other) = (format!("{text}{text}"), format!("{text}-{text}"));
+            let texts = [text.as_str(), &longer, &other];
+            prop_assert!(shorten_apart(&texts, max).iter().all(|shown| measure(shown) <= max));
             prop_assert!(wrap(&text, max).iter().all(|line| measure(line) <= max));
+        }
+
+        #[test]
+        fn long_texts_that_differ_in_one_place_are_shown_apart(
+            (text, at) in "[a-z_0-9]{20,90}".prop_flat_map(|text| { let at = 0..text.len(); (Just(text), at) }),
+            max in 12..60_usize,
+        ) {
+            let mut other = text.clone();
+            other.replace_range(at..=at, "X");
+            let shown = shorten_apart(&[&text, &other], max);
+            prop_assert!(shown[0] != shown[1], "{shown:?}");
         }
 
         #[test]

@@ -62,25 +62,25 @@ pub fn lines(view: &View, room: usize, absent: Absent, palette: Palette) -> Vec<
 
     let row = |cells: &mut dyn Iterator<Item = (usize, &str)>| -> String {
         let padded: Vec<String> = cells
-            .map(|(at, cell)| {
-                let text = width::shorten(cell, widths[at]);
-                width::pad(&text, widths[at], view.columns[kept[at]].right_aligned)
-            })
+            .map(|(at, cell)| width::pad(cell, widths[at], view.columns[kept[at]].right_aligned))
             .collect();
         padded.join(&" ".repeat(GAP))
     };
-    let headings = row(&mut kept
+    let headings: Vec<_> = kept
         .iter()
-        .enumerate()
-        .map(|(at, column)| (at, view.columns[*column].heading.as_str())));
+        .zip(&widths)
+        .map(|(column, wide)| width::shorten(&view.columns[*column].heading, *wide))
+        .collect();
+    let headings = row(&mut headings.iter().map(|heading| &**heading).enumerate());
     lines.push(palette.paint(Meaning::Faint, headings.trim_end()));
+    let columns: Vec<Vec<Vec<String>>> = kept
+        .iter()
+        .zip(&widths)
+        .map(|(column, wide)| fitted(view, *column, (*wide, absent.most_lines())))
+        .collect();
     for i in 0..view.rows {
-        let cells: Vec<Vec<String>> = kept
-            .iter()
-            .enumerate()
-            .map(|(at, column)| cell_lines(view, *column, i, (widths[at], absent.most_lines())))
-            .collect();
-        let deepest = cells.iter().map(Vec::len).max().unwrap_or(0);
+        let cells: Vec<&Vec<String>> = columns.iter().map(|column| &column[i]).collect();
+        let deepest = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
         for depth in 0..deepest {
             let mut line = row(&mut cells
                 .iter()
@@ -127,12 +127,19 @@ fn is_sentence(view: &View, column: usize) -> bool {
     SENTENCES.contains(&view.columns[column].name.as_str())
 }
 
-/// A sentence is wrapped and cut at its end. Other cells are shortened in the middle.
-fn cell_lines(view: &View, column: usize, row: usize, (wide, most): (usize, usize)) -> Vec<String> {
-    let cell = view.columns[column].cells[row].as_str();
-    if !is_sentence(view, column) {
-        return vec![cell.to_owned()];
+/// The lines of each cell of a column. Sentences are wrapped and cut at their end. Other cells are shortened in the
+/// middle, and those that differ look different.
+fn fitted(view: &View, column: usize, room: (usize, usize)) -> Vec<Vec<String>> {
+    let cells = view.columns[column].cells.iter().take(view.rows);
+    let cells: Vec<&str> = cells.map(String::as_str).collect();
+    if is_sentence(view, column) {
+        return cells.iter().map(|cell| sentence(cell, room)).collect();
     }
+    let shown = width::shorten_apart(&cells, room.0);
+    shown.into_iter().map(|cell| vec![cell]).collect()
+}
+
+fn sentence(cell: &str, (wide, most): (usize, usize)) -> Vec<String> {
     let mut lines = width::wrap(cell, wide);
     if lines.len() > most {
         lines.truncate(most);

@@ -108,6 +108,25 @@ fn a_narrow_page_keeps_what_tells_rows_apart_and_what_was_measured() {
 }
 
 #[test]
+fn names_that_differ_look_different_where_they_do_not_fit() {
+    let tile =
+        |tile: &str| format!("sm86_xmma_fprop_implicit_gemm_tilesize{tile}x16_execute_kernel");
+    let names = [tile("128x128"), tile("64x64"), tile("64x128")];
+    let table = Table::build("t")
+        .text("name", &names)
+        .i64("self_ns", [9_000, 8_000, 7_000]);
+    let shown = built(table, 30, Absent::Named);
+    assert_eq!(
+        shown[1..],
+        [
+            "sm86_x…128x128x16_…ernel  9 µs",
+            "sm86_x…64x64x16_ex…ernel  8 µs",
+            "sm86_x…64x128x16_e…ernel  7 µs",
+        ]
+    );
+}
+
+#[test]
 fn sentences_are_wrapped_and_not_cut_in_their_middle() {
     let table = Table::build("t")
         .text("check", ["a", "b"])

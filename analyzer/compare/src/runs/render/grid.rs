@@ -38,18 +38,25 @@ impl Grid {
         }
         let (kept, left_out) = self.fitting(room);
         let widths = self.widths(&kept, room);
-        let headings: Vec<String> = kept.iter().map(|at| self.columns[*at].0.into()).collect();
+        let places = || kept.iter().copied().zip(widths.iter().copied());
+        let headings = places().map(|(at, wide)| self.fitted(at, wide, &[self.columns[at].0]));
+        let headings: Vec<Vec<Vec<String>>> = headings.collect();
         let mut lines: Vec<String> = self
-            .row(&kept, &widths, &headings)
+            .row(&kept, &widths, &headings, 0)
             .iter()
             .map(|line| palette.paint(Meaning::Faint, line))
             .collect();
-        for (cells, meaning) in &self.rows {
-            let cells: Vec<String> = kept
-                .iter()
-                .map(|at| width::printable(&cells[*at]).into_owned())
+        let columns = places().map(|(at, wide)| {
+            let cells = self.rows.iter();
+            let cells: Vec<_> = cells
+                .map(|(cells, _)| width::printable(&cells[at]))
                 .collect();
-            let row = self.row(&kept, &widths, &cells);
+            let cells: Vec<&str> = cells.iter().map(|cell| &**cell).collect();
+            self.fitted(at, wide, &cells)
+        });
+        let columns: Vec<Vec<Vec<String>>> = columns.collect();
+        for (number, (_, meaning)) in self.rows.iter().enumerate() {
+            let row = self.row(&kept, &widths, &columns, number);
             lines.extend(row.into_iter().map(|line| match meaning {
                 Some(meaning) => palette.paint(*meaning, &line),
                 None => line,
@@ -63,16 +70,25 @@ impl Grid {
         lines
     }
 
-    fn row(&self, kept: &[usize], widths: &[usize], cells: &[String]) -> Vec<String> {
-        let cells: Vec<Vec<String>> = cells
-            .iter()
-            .zip(kept.iter().zip(widths))
-            .map(|(cell, (at, width))| match self.columns[*at].1 {
-                Holds::Sentences => width::wrap(cell, *width),
-                _ => vec![width::shorten(cell, *width).into_owned()],
-            })
-            .collect();
-        let deepest = cells.iter().map(Vec::len).max().unwrap_or(0);
+    /// The lines of each cell of a column. Names that differ look different.
+    fn fitted(&self, at: usize, wide: usize, cells: &[&str]) -> Vec<Vec<String>> {
+        if self.columns[at].1 == Holds::Sentences {
+            return cells.iter().map(|cell| width::wrap(cell, wide)).collect();
+        }
+        let shown = width::shorten_apart(cells, wide).into_iter();
+        shown.map(|cell| vec![cell]).collect()
+    }
+
+    /// A row of columns whose cells are fitted.
+    fn row(
+        &self,
+        kept: &[usize],
+        widths: &[usize],
+        columns: &[Vec<Vec<String>>],
+        number: usize,
+    ) -> Vec<String> {
+        let cells: Vec<&Vec<String>> = columns.iter().map(|column| &column[number]).collect();
+        let deepest = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
         let line = |depth: usize| {
             let padded = cells.iter().zip(kept.iter().zip(widths));
             let padded = padded.map(|(cell, (at, wide))| {
@@ -184,6 +200,15 @@ mod tests {
             "{}",
             grid.markdown()
         );
+    }
+
+    #[test]
+    fn names_that_differ_in_their_middle_look_different() {
+        let mut grid = grid(&[("name", Names)], &["gemm_of_a_kind_128x64_and_more"]);
+        let other = vec!["gemm_of_a_kind_256x64_and_more".to_owned()];
+        grid.rows.push((other, None));
+        let lines = grid.lines(20, Palette::new(false));
+        assert_eq!(lines[1..], ["gemm_…128x64_an…more", "gemm_…256x64_an…more"]);
     }
 
     #[test]
