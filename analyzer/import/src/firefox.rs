@@ -1,6 +1,7 @@
 //! Processed profiles of the Firefox Profiler, which samply and Firefox write.
 //!
-//! Samples become `samples` with `stacks`. Tables of a profile are lists by column; since version 56 all threads share
+//! Samples become `samples` with `stacks`: where the profile states the CPU time of threads, only those in which a thread
+//! ran, one row for each interval of it; waits between them become `syncs`. Tables of a profile are lists by column; since version 56 all threads share
 //! them. In memory is the document, 4 bytes a cell.
 //!
 //! Format: `docs-developer/processed-profile-format.md` and `src/types/profile.ts` of
@@ -12,7 +13,7 @@ mod document;
 use std::borrow::Cow;
 
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{SampleRow, ThreadRow};
+use trueno_format::schema::{SampleRow, SyncRow, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
 use crate::function_names::FunctionNames;
@@ -20,7 +21,7 @@ use crate::importer::{Head, Import, Importer};
 use crate::json::read_object;
 use crate::time::rounded_ns;
 use crate::{Error, mended};
-use document::{Document, NONE, Tables, Thread};
+use document::{Document, NONE, Samples, Tables, Thread};
 
 pub const IMPORTER: Importer = Importer {
     name: "firefox-profile",
@@ -61,6 +62,9 @@ fn read(mut import: Import<'_>) -> Result<Option<i64>, Error> {
 }
 
 const FAR: &str = "sample with an impossible time";
+const NO_CPU_TIME: &str = "sample without the CPU time of its thread";
+const NOT_RUNNING: &str =
+    "sample of a thread that used no CPU time since the sample before: a wait, off the CPU";
 
 fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Error> {
     let times: Vec<Vec<f64>> = document
@@ -92,7 +96,9 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
         names: &names,
     };
     let shared = stack_rows(&document.shared, about, &mut stacks, import)?;
-    let mut end_ns = 0;
+    let (mut end_ns, mut next_id) = (0, 1);
+    let weight_of_row = weight_of_row(&document.threads);
+    let cpu_times = CpuTimes::of(document);
     for ((thread, times), number) in document.threads.iter().zip(&times).zip(0..) {
         let row = ThreadRow {
             thread: number,
@@ -109,31 +115,19 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
                 .skip_many("marker: has no place in a run", thread.markers.length);
         }
         let own = stack_rows(&thread.tables, about, &mut stacks, import)?;
-        let rows = if own.is_empty() { &shared } else { &own };
-        let samples = &thread.samples;
-        let event = import.text(samples.weight_type.as_deref().unwrap_or("samples"));
-        for (at, time_ms) in times.iter().enumerate() {
-            import.notes.read("sample");
-            let Some(time_ns) = rounded_ns((time_ms - first_ms) * 1e6) else {
-                import.notes.leave_out(FAR);
-                continue;
-            };
-            end_ns = end_ns.max(time_ns);
-            let stack = samples.stack.get(at);
-            if stack.is_some_and(|stack| rows.get(stack).is_none()) {
-                import
-                    .notes
-                    .leave_out("stack of a sample that the profile does not list: null");
-            }
-            let row = SampleRow {
-                time_ns,
-                thread: number,
-                stack: stack.and_then(|stack| rows.get(stack).copied().flatten()),
-                event,
-                period: samples.weight_at(at),
-                cpu: None,
-            };
-            import.add(&row)?;
+        let stack_rows = if own.is_empty() { &shared } else { &own };
+        let of_thread = OfThread {
+            number,
+            samples: &thread.samples,
+            times_ns: times_ns(times, first_ms, import),
+            stack_rows,
+        };
+        let last_ns = of_thread.times_ns.iter().flatten().copied().max();
+        end_ns = end_ns.max(last_ns.unwrap_or(0));
+        let cpu_times = cpu_times.as_ref();
+        match cpu_times.filter(|_| thread.samples.has_cpu_times()) {
+            Some(unit) => of_thread.by_cpu_time(*unit, &mut next_id, import)?,
+            None => of_thread.by_weight(weight_of_row, import)?,
         }
     }
     if !document.counters.is_empty() {
@@ -144,6 +138,199 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
     }
     import.count_stacks();
     Ok(Some(end_ns))
+}
+
+fn times_ns(times_ms: &[f64], first_ms: f64, import: &mut Import<'_>) -> Vec<Option<i64>> {
+    let time_ns = |time_ms: &f64| {
+        import.notes.read("sample");
+        let time_ns = rounded_ns((time_ms - first_ms) * 1e6);
+        if time_ns.is_none() {
+            import.notes.leave_out(FAR);
+        }
+        time_ns
+    };
+    times_ms.iter().map(time_ns).collect()
+}
+
+/// How the profile states the time that threads ran, and for how much of it one row stands.
+#[derive(Clone, Copy, Debug)]
+struct CpuTimes {
+    event: &'static str,
+    /// Nanoseconds, or cycles, in a unit of the profile.
+    unit: f64,
+    /// Nanoseconds or cycles.
+    of_row: f64,
+}
+
+impl CpuTimes {
+    /// `None` if the profile states none.
+    fn of(document: &Document) -> Option<Self> {
+        let samples = document.threads.iter().map(|thread| &thread.samples);
+        let ran = samples.flat_map(|samples| {
+            let deltas = (0..samples.stack.0.len()).map(|at| samples.cpu_delta_at(at));
+            deltas.flatten().filter(|delta| *delta > 0.0)
+        });
+        let (count, sum) = ran.fold((0_u64, 0.0), |(count, sum), delta| (count + 1, sum + delta));
+        if count == 0 {
+            return None;
+        }
+        Some(match document.meta.cpu_unit_ns() {
+            Some(unit) => Self {
+                event: "task-clock",
+                unit,
+                of_row: document.meta.interval_ns(),
+            },
+            // An interval has no fixed number of cycles.
+            None => Self {
+                event: "cycles",
+                unit: 1.0,
+                of_row: sum / count as f64,
+            },
+        })
+    }
+}
+
+/// For how much weight one row stands: the smallest weight, as far as that makes no more than [`MAX_ROWS`] rows a sample.
+/// `None` if weights are not stated, are all alike, or may be negative, as of memory that was released.
+fn weight_of_row(threads: &[Thread]) -> Option<f64> {
+    const MAX_ROWS: f64 = 16.0;
+    let weights = threads.iter().flat_map(|thread| {
+        let count = thread.samples.stack.0.len();
+        (0..count).map(|at| thread.samples.weight_at(at))
+    });
+    let (mut least, mut most, mut sum, mut count) = (f64::INFINITY, 0.0_f64, 0.0, 0.0);
+    for weight in weights {
+        let weight = weight.filter(|weight| *weight >= 0.0)?;
+        count += 1.0;
+        if weight > 0.0 {
+            (least, most, sum) = (least.min(weight), most.max(weight), sum + weight);
+        }
+    }
+    (least < most && sum > 0.0).then(|| least.max(sum / (count * MAX_ROWS)))
+}
+
+/// Turns weights into numbers of equal rows: a row whenever their sum passes a multiple of `of_row`. No function gains or
+/// loses more than one row by it.
+struct Rows {
+    of_row: f64,
+    rest: f64,
+}
+
+impl Rows {
+    fn new(of_row: f64) -> Self {
+        let rest = of_row / 2.0;
+        Self { of_row, rest }
+    }
+
+    fn next(&mut self, weight: f64) -> u64 {
+        let sum = self.rest + weight;
+        let count = (sum / self.of_row).floor();
+        self.rest = sum - count * self.of_row;
+        count as u64
+    }
+}
+
+/// The samples of a thread.
+struct OfThread<'d> {
+    number: u32,
+    samples: &'d Samples,
+    times_ns: Vec<Option<i64>>,
+    stack_rows: &'d [Option<u64>],
+}
+
+impl OfThread<'_> {
+    fn stack(&self, at: usize, import: &mut Import<'_>) -> Option<u64> {
+        let row = self.stack_rows.get(self.samples.stack.get(at)?);
+        if row.is_none() {
+            import
+                .notes
+                .leave_out("stack of a sample that the profile does not list: null");
+        }
+        row.copied().flatten()
+    }
+
+    /// Samples in which the thread ran, each as often as its CPU time has the profile's interval. Where it used none since
+    /// the sample before, it was off the CPU.
+    fn by_cpu_time(
+        &self,
+        times: CpuTimes,
+        next_id: &mut u64,
+        import: &mut Import<'_>,
+    ) -> Result<(), Error> {
+        let (event, off_cpu) = (import.text(times.event), import.text("off_cpu"));
+        let period = rounded_count(times.of_row);
+        let mut rows = Rows::new(times.of_row);
+        let mut before_ns = None;
+        for (at, time_ns) in self.times_ns.iter().enumerate() {
+            let Some(time_ns) = *time_ns else { continue };
+            let since_ns = before_ns.replace(time_ns);
+            let Some(ran) = self.samples.cpu_delta_at(at) else {
+                import.notes.skip(NO_CPU_TIME);
+                continue;
+            };
+            let stack = self.stack(at, import);
+            if ran > 0.0 {
+                for _ in 0..rows.next(ran * times.unit) {
+                    self.add(time_ns, stack, (event, period), import)?;
+                }
+                continue;
+            }
+            import.notes.repeat(NOT_RUNNING);
+            if let Some(start_ns) = since_ns.filter(|since_ns| *since_ns < time_ns) {
+                import.add(&SyncRow {
+                    id: *next_id,
+                    kind: off_cpu,
+                    thread: Some(self.number),
+                    start_ns,
+                    dur_ns: time_ns - start_ns,
+                    stack,
+                    ..SyncRow::default()
+                })?;
+                *next_id += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn by_weight(&self, of_row: Option<f64>, import: &mut Import<'_>) -> Result<(), Error> {
+        let event = self.samples.weight_type.as_deref().unwrap_or("samples");
+        let event = import.text(event);
+        let mut rows = of_row.map(Rows::new);
+        for (at, time_ns) in self.times_ns.iter().enumerate() {
+            let Some(time_ns) = *time_ns else { continue };
+            let stack = self.stack(at, import);
+            let weight = self.samples.weight_at(at);
+            let (count, period) = match (&mut rows, weight) {
+                (Some(rows), Some(weight)) => (rows.next(weight), rounded_count(rows.of_row)),
+                (_, weight) => (1, weight.and_then(rounded_count)),
+            };
+            for _ in 0..count {
+                self.add(time_ns, stack, (event, period), import)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &self,
+        time_ns: i64,
+        stack: Option<u64>,
+        (event, period): (Text, Option<u64>),
+        import: &mut Import<'_>,
+    ) -> Result<(), Error> {
+        import.add(&SampleRow {
+            time_ns,
+            thread: self.number,
+            stack,
+            event,
+            period,
+            cpu: None,
+        })
+    }
+}
+
+fn rounded_count(weight: f64) -> Option<u64> {
+    (weight >= 0.0).then(|| weight.round() as u64)
 }
 
 /// What tables of all threads share.

@@ -22,6 +22,35 @@ pub struct Meta {
     #[serde(rename = "startTime")]
     pub start_time: Option<f64>,
     pub symbolicated: Option<bool>,
+    /// Milliseconds between samples.
+    interval: Option<f64>,
+    #[serde(rename = "sampleUnits")]
+    sample_units: SampleUnits,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct SampleUnits {
+    #[serde(rename = "threadCPUDelta")]
+    cpu_delta: Option<String>,
+}
+
+impl Meta {
+    /// Nanoseconds in a unit of CPU time. `None` if it is counted in cycles.
+    pub fn cpu_unit_ns(&self) -> Option<f64> {
+        match self.sample_units.cpu_delta.as_deref() {
+            Some("ns") => Some(1.0),
+            Some("ms") => Some(1e6),
+            Some("variable CPU cycles") => None,
+            Some(_) | None => Some(1e3),
+        }
+    }
+
+    pub fn interval_ns(&self) -> f64 {
+        const USUAL_MS: f64 = 1.0;
+        let interval_ms = self.interval.filter(|ms| *ms > 0.0 && ms.is_finite());
+        interval_ms.unwrap_or(USUAL_MS) * 1e6
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -179,6 +208,9 @@ pub struct Samples {
     weight: Option<Vec<Option<f64>>>,
     #[serde(rename = "weightType")]
     pub weight_type: Option<String>,
+    /// CPU time of the thread since the sample before.
+    #[serde(rename = "threadCPUDelta")]
+    cpu_deltas: Option<Vec<Option<f64>>>,
 }
 
 impl Samples {
@@ -198,9 +230,17 @@ impl Samples {
         }
     }
 
-    pub fn weight_at(&self, at: usize) -> Option<u64> {
-        let weight = self.weight.as_ref()?.get(at).copied().flatten()?;
-        (weight >= 0.0).then(|| weight.round() as u64)
+    pub fn weight_at(&self, at: usize) -> Option<f64> {
+        self.weight.as_ref()?.get(at).copied().flatten()
+    }
+
+    pub fn has_cpu_times(&self) -> bool {
+        self.cpu_deltas.is_some()
+    }
+
+    pub fn cpu_delta_at(&self, at: usize) -> Option<f64> {
+        let delta = self.cpu_deltas.as_ref()?.get(at).copied().flatten();
+        delta.filter(|delta| *delta >= 0.0)
     }
 }
 

@@ -70,9 +70,10 @@ fn functions_of_one_name_in_several_files_are_told_apart() {
 #[test]
 fn tables_that_threads_share_are_read_once_and_addresses_are_no_names() {
     let run = read(SHARED, &Options::default()).unwrap();
+    // A weight of 2 counts twice.
     assert_eq!(
         run.rows("samples", "time_ns thread stack period"),
-        ["1000000 0 2 2", "0 1 1 1", "3000000 1 2 1"]
+        ["1000000 0 2 1", "1000000 0 2 1", "0 1 1 1", "3000000 1 2 1"]
     );
     assert_eq!(
         run.rows("stacks", "caller function address file"),
@@ -116,4 +117,61 @@ fn numbers_that_point_nowhere_are_nothing() {
         run.notes.left_out["caller that the profile does not list: null"],
         2
     );
+}
+
+/// The thread ran for 1 ms before the second sample and for 2 ms before the last two together, and slept for 7 ms.
+#[test]
+fn samples_count_by_the_cpu_time_of_their_thread_and_sleep_is_a_wait() {
+    let samples = r#""samples": {"length": 5, "stack": [0, 1, 1, 0, 1], "time": [0, 1, 8, 9, 11],
+        "weight": [1, 1, 7, 1, 2], "weightType": "samples", "threadCPUDelta": [null, 1000, 0, 400, 1600]},"#;
+    let from = OWN.find("\"samples\"").unwrap();
+    let until = OWN.find("\"stackTable\"").unwrap();
+    let profile = [&OWN[..from], samples, &OWN[until..]].concat();
+    let run = read(&profile, &Options::default()).unwrap();
+    assert_eq!(
+        run.rows("samples", "time_ns stack event period"),
+        [
+            "1000000 2 task-clock 1000000",
+            "11000000 2 task-clock 1000000",
+            "11000000 2 task-clock 1000000",
+        ]
+    );
+    assert_eq!(
+        run.rows("syncs", "id kind thread start_ns dur_ns stack"),
+        ["1 off_cpu 0 1000000 7000000 2"]
+    );
+    // In nanoseconds.
+    let units = r#""sampleUnits": {"threadCPUDelta": "ns"}, "interval": 0.0004,"#;
+    let in_ns = profile.replace("\"interval\": 1,", units);
+    let run = read(&in_ns, &Options::default()).unwrap();
+    assert_eq!(
+        run.rows("samples", "time_ns stack period"),
+        [
+            "1000000 2 400",
+            "1000000 2 400",
+            "1000000 2 400",
+            "9000000 1 400",
+            "11000000 2 400",
+            "11000000 2 400",
+            "11000000 2 400",
+            "11000000 2 400"
+        ]
+    );
+    // A number of cycles is no time.
+    let units = r#""sampleUnits": {"threadCPUDelta": "variable CPU cycles"}, "interval": 1,"#;
+    let in_cycles = profile.replace("\"interval\": 1,", units);
+    let run = read(&in_cycles, &Options::default()).unwrap();
+    assert_eq!(
+        run.rows("samples", "time_ns event period"),
+        [
+            "1000000 cycles 1000",
+            "11000000 cycles 1000",
+            "11000000 cycles 1000"
+        ]
+    );
+    // A profile whose threads never ran says nothing of CPU time.
+    let none = profile.replace("[null, 1000, 0, 400, 1600]", "[0, 0, 0, 0, 0]");
+    let run = read(&none, &Options::default()).unwrap();
+    assert_eq!(run.rows("samples", "event").len(), 12);
+    assert!(run.rows("syncs", "id").is_empty());
 }
