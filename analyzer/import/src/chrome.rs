@@ -27,6 +27,8 @@
 //! | flow `s`, `t`, `f` | edges: `depends_on` from what had ended, else `spawns` |
 //! | `Sequence number` and `Fwd thread id`, without flows `fwdbwd` | edges `depends_on` from forward to backward operators |
 //! | other arguments | attributes of the row; those by which a profiler finds its own records are counted only |
+//! | sums of clang's `-ftime-trace`, with `count` and `avg ms` | counters, declared |
+//! | rows in which Bazel waits | bricks of category waiting; components of its critical path repeat other rows |
 //! | `C` | counters, declared; one that several processes have is named with its process |
 //! | `[memory]` | allocations; its totals of a device: counters `gpu0 allocated` and `gpu0 reserved`, measured |
 //!
@@ -38,6 +40,7 @@
 //! the end only, and the file is read once more.
 
 mod autograd;
+mod bazel;
 mod category;
 mod collectives;
 mod collector;
@@ -65,6 +68,7 @@ mod reimport;
 mod row_texts;
 mod scanner;
 mod shapes;
+mod sums_of_calls;
 mod sweep;
 mod unitrace;
 mod unused_arguments;

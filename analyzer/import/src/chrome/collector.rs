@@ -407,7 +407,10 @@ impl<'a> Collector<'a> {
                 | HostEvent::LaunchFlow { .. }
                 | HostEvent::Flow { .. }
         );
-        if matches!(record.event, HostEvent::Counter { .. }) {
+        if matches!(
+            record.event,
+            HostEvent::Counter { .. } | HostEvent::SumOfCalls { .. }
+        ) {
             widen(&mut self.reach_of_counters, record.start_ns, record.end_ns);
         } else if matches!(record.event, HostEvent::Call { .. }) {
             self.reach_of_call(record.start_ns, record.end_ns);

@@ -72,6 +72,7 @@ pub(super) enum HostEvent {
     },
     Function {
         external: Option<u64>,
+        only_waits: bool,
     },
     Operator {
         flops: Option<u64>,
@@ -113,6 +114,10 @@ pub(super) enum HostEvent {
     Total {
         bytes: f64,
     },
+    /// Time of all calls of a name.
+    SumOfCalls {
+        ns: f64,
+    },
     Instant {
         arguments: Option<u32>,
     },
@@ -123,7 +128,10 @@ impl HostEvent {
     fn words(self) -> (u64, u64, u64) {
         match self {
             Self::Iteration { number } => (0, number, NO_ID),
-            Self::Function { external } => (1, NO_ID, optional_word(external)),
+            Self::Function {
+                external,
+                only_waits,
+            } => (1, u64::from(only_waits), optional_word(external)),
             Self::Operator { flops, external } => {
                 (2, optional_word(flops), optional_word(external))
             }
@@ -152,6 +160,7 @@ impl HostEvent {
             } => (11, correlation, pair(device, stream)),
             Self::Counter { value } => (12, value.to_bits(), 0),
             Self::Total { bytes } => (13, bytes.to_bits(), 0),
+            Self::SumOfCalls { ns } => (15, ns.to_bits(), 0),
             Self::Instant { arguments } => (14, optional_word(arguments.map(u64::from)), NO_ID),
         }
     }
@@ -162,6 +171,7 @@ impl HostEvent {
             0 => Self::Iteration { number: a },
             1 => Self::Function {
                 external: stated(b),
+                only_waits: a == 1,
             },
             2 => Self::Operator {
                 flops: stated(a),
@@ -193,6 +203,9 @@ impl HostEvent {
             },
             13 => Self::Total {
                 bytes: f64::from_bits(a),
+            },
+            15 => Self::SumOfCalls {
+                ns: f64::from_bits(a),
             },
             _ => Self::Instant {
                 arguments: stated(a).map(|number| number as u32),

@@ -213,6 +213,10 @@ impl Sweep<'_, '_> {
                 self.counter(record, value, (None, self.texts.declared))
             }
             HostEvent::Total { bytes } => self.total(record, bytes),
+            HostEvent::SumOfCalls { ns } => {
+                let declared = (Some(self.texts.nanoseconds), self.texts.declared);
+                self.counter(record, ns, declared)
+            }
             HostEvent::Instant { arguments } => self.instant(record, arguments),
             HostEvent::Flow { id, end } => self.flow(Flow {
                 id,
@@ -426,9 +430,17 @@ impl Sweep<'_, '_> {
             HostEvent::Function { .. } if self.has_python => self.python_place(record.name).unzip(),
             _ => (None, None),
         };
+        let is_wait = matches!(
+            record.event,
+            HostEvent::Function {
+                only_waits: true,
+                ..
+            }
+        );
         let row = BrickRow {
             id,
             parent: parent.map(|parent| parent.id),
+            category: is_wait.then_some(self.texts.waiting),
             kind,
             name: self.collector.texts[record.name as usize],
             thread,
@@ -455,7 +467,7 @@ impl Sweep<'_, '_> {
         let external = match record.event {
             HostEvent::Operator { external, .. } => external,
             // Of annotations; other functions have no number.
-            HostEvent::Function { external } => external.map(|id| id | OF_ANNOTATION),
+            HostEvent::Function { external, .. } => external.map(|id| id | OF_ANNOTATION),
             _ => None,
         };
         if let Some(external) = external {

@@ -1,5 +1,6 @@
 mod annotations;
 mod attributes;
+mod build_tools;
 mod collectives;
 mod devices;
 mod hostile;

@@ -9,6 +9,7 @@ use crate::chrome::event::Event;
 use crate::chrome::launch_points::{self, is_of_kineto};
 use crate::chrome::layout::Role;
 use crate::chrome::record::{FlowEnd, Host, HostEvent, NO_LANE, NONE, known};
+use crate::chrome::sums_of_calls::SumOfCalls;
 use crate::signatures::{MAX_SHAPE_BYTES, without_spaces};
 
 /// Limit for kept arguments of instants, so that memory stays bounded if no two are equal.
@@ -118,6 +119,17 @@ impl Collector<'_> {
             self.value(event, value, &name)?;
         }
         Ok(())
+    }
+
+    pub(super) fn sum_of_calls(&mut self, event: &Event, sum: SumOfCalls) -> Result<(), Error> {
+        let name = String::from_utf8_lossy(&event.name);
+        let name = name.strip_prefix("Total ").unwrap_or(&name);
+        let ns = HostEvent::SumOfCalls {
+            ns: sum.sum_ns as f64,
+        };
+        self.value(event, ns, format!("sum: {name} total").as_bytes())?;
+        let calls = HostEvent::Counter { value: sum.calls };
+        self.value(event, calls, format!("sum: {name} calls").as_bytes())
     }
 
     fn value(&mut self, event: &Event, value: HostEvent, name: &[u8]) -> Result<(), Error> {

@@ -7,6 +7,7 @@ use super::Collector;
 use super::Step;
 use super::device::{class_of_work, id_of_place};
 use crate::Error;
+use crate::chrome::bazel;
 use crate::chrome::category::Class;
 use crate::chrome::collectives::Collective;
 use crate::chrome::decimal::{is_in_range, nanoseconds};
@@ -14,6 +15,7 @@ use crate::chrome::event::Event;
 use crate::chrome::layout::{Place, Role, Seen, is_of_whole_collectives};
 use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
+use crate::chrome::sums_of_calls::SumOfCalls;
 use crate::chrome::unitrace;
 use crate::collective_tasks::{WAIT_NS, is_of_unknown_kind};
 use crate::cuda::call_kind::without_version;
@@ -50,6 +52,7 @@ struct Stated {
     flops: Option<u64>,
     external: Option<u64>,
     iteration: Option<u64>,
+    only_waits: bool,
 }
 
 impl Collector<'_> {
@@ -68,6 +71,13 @@ impl Collector<'_> {
         if !is_in_range(start_ns.saturating_add(dur_ns)) {
             self.notes.leave_out("end out of range");
             return Ok(());
+        }
+        if bazel::is_of_critical_path(event) {
+            self.notes.repeat(bazel::OF_CRITICAL_PATH);
+            return Ok(());
+        }
+        if let Some(sum) = SumOfCalls::of(event, dur_ns) {
+            return self.sum_of_calls(event, sum);
         }
         // Process `Spans` today, `Traces` in 2021: a row around all others, and no work.
         let is_window = matches!(event.process.as_slice(), b"Spans" | b"Traces");
@@ -225,6 +235,7 @@ impl Collector<'_> {
             flops: arguments.flops,
             external: arguments.external,
             iteration: self.run_of_session(event),
+            only_waits: bazel::only_waits(event),
         };
         let node = match class {
             Class::Operator => Node::of(arguments),
@@ -328,6 +339,7 @@ impl Collector<'_> {
             bytes,
             flops,
             external,
+            only_waits,
             ..
         } = stated;
         if matches!(class, Class::Call | Class::Operator) {
@@ -351,7 +363,10 @@ impl Collector<'_> {
                 });
                 HostEvent::Iteration { number }
             }
-            _ => HostEvent::Function { external },
+            _ => HostEvent::Function {
+                external,
+                only_waits,
+            },
         };
         self.push_host(Host {
             lane,
