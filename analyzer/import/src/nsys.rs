@@ -46,6 +46,7 @@ mod sqlite;
 mod switches;
 mod tables;
 mod threads;
+mod unclosed;
 
 use std::fs::{self, File};
 use std::io::{Read, Write};

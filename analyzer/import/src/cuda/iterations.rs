@@ -89,6 +89,15 @@ impl Candidates {
         }
     }
 
+    /// Replaces ends: `end_of` gets the thread, start and end of each range.
+    pub fn set_ends(&mut self, end_of: impl Fn(i64, i64, i64) -> i64) {
+        for ((thread, _), spans) in &mut self.0 {
+            for span in spans {
+                span.end = end_of(*thread, span.start, span.end);
+            }
+        }
+    }
+
     /// Of the threads and names that qualify, the one whose ranges last longest.
     pub fn choose(self) -> Option<Iterations> {
         let qualified = self.0.into_iter().filter_map(|((thread, _), mut spans)| {

@@ -16,6 +16,7 @@ use super::processes::Process;
 use super::row::Row;
 use super::source::{Scan, Source, Value};
 use super::tables::{Found, Kind};
+use super::unclosed::{self, Unclosed};
 use crate::Error;
 use crate::cuda::annotation::Annotation;
 use crate::cuda::call_kind::CallKind;
@@ -75,7 +76,10 @@ pub fn read(
 ) -> Result<u64, Error> {
     let types = EnumTable::read(source, TYPES)?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
-    let (iterations, found) = find_iterations(source, tables, doubtful, &types, context)?;
+    let (iterations, unclosed, found) = find_iterations(source, tables, doubtful, &types, context)?;
+    if let Some(warning) = unclosed.warning() {
+        context.notes.warn(warning);
+    }
     if let Some(text) = iterations::text(iterations.values()) {
         let values = &mut context.into.run().values;
         values.insert(iterations::VALUE.to_owned(), text);
@@ -83,6 +87,7 @@ pub fn read(
     let mut host = Host {
         types,
         iterations,
+        unclosed,
         ranges: Vec::new(),
         nccl: Nccl::default(),
     };
@@ -112,14 +117,14 @@ pub fn read(
     Ok(far)
 }
 
-/// Iterations by process, told by the names of ranges, and the damage found on the way.
+/// Iterations by process, told by the names of ranges, ranges that were never closed, and the damage found on the way.
 fn find_iterations(
     source: &mut dyn Source,
     tables: &[Found],
     doubtful: &Doubtful,
     types: &EnumTable,
     context: &Context<'_>,
-) -> Result<(BTreeMap<Process, Iterations>, Vec<String>), Error> {
+) -> Result<(BTreeMap<Process, Iterations>, Unclosed, Vec<String>), Error> {
     let ranges = tables.iter().filter(|found| found.kind == Kind::Nvtx);
     // The thread first: rows that are of no rank are counted where the time comes first, once.
     let by_thread = ranges.map(|found| Scan {
@@ -130,9 +135,10 @@ fn find_iterations(
     });
     let scans: Vec<Scan> = by_thread.collect();
     if scans.is_empty() {
-        return Ok((BTreeMap::new(), Vec::new()));
+        return Ok((BTreeMap::new(), Unclosed::default(), Vec::new()));
     }
     let mut candidates: BTreeMap<Process, Candidates> = BTreeMap::new();
+    let mut unclosed = unclosed::Candidates::default();
     let damage = source.merged(&scans, &mut |_, values| {
         let [
             Value::Int(thread),
@@ -157,12 +163,16 @@ fn find_iterations(
         if let Some(name) = name.filter(|_| is_range && doubtful.is_near(*start)) {
             let of_process = candidates.entry(Process::of(*thread)).or_default();
             of_process.add(*thread, *start, *end, name);
+            unclosed.add(*thread, *start, *end, name);
         }
         Ok(())
     })?;
-    let chosen = candidates.into_iter();
-    let chosen = chosen.filter_map(|(process, of_process)| Some((process, of_process.choose()?)));
-    Ok((chosen.collect(), damage))
+    let unclosed = unclosed.find();
+    let chosen = candidates.into_iter().filter_map(|(process, mut all)| {
+        all.set_ends(|thread, start, end| unclosed.end(thread, start, end));
+        Some((process, all.choose()?))
+    });
+    Ok((chosen.collect(), unclosed, damage))
 }
 
 fn is_range(types: &EnumTable, number: i64) -> bool {
@@ -176,6 +186,7 @@ fn is_range(types: &EnumTable, number: i64) -> bool {
 struct Host {
     types: EnumTable,
     iterations: BTreeMap<Process, Iterations>,
+    unclosed: Unclosed,
     ranges: Vec<OpenRanges>,
     nccl: Nccl,
 }
@@ -222,6 +233,12 @@ impl Host {
             Err(reason) => return left_out(record, reason, context),
         };
         let global = record.int(2, context.notes);
+        // The times of the file: what was found in the first pass was found by them.
+        let origin_ns = context.origin_ns;
+        let start = start_ns + origin_ns;
+        let stated = start + dur_ns;
+        let end = global.map_or(stated, |global| self.unclosed.end(global, start, stated));
+        let dur_ns = end - start;
         let text = nvtx_text(record, "range", context);
         let operator = OperatorRange::parse(&text);
         let signature = match &operator {
@@ -244,9 +261,6 @@ impl Host {
         let thread = context.threads.number(global, start_ns);
         context.threads.set_of_program(thread);
         let end_ns = start_ns + dur_ns;
-        // The times of the file: iterations were found by them.
-        let origin_ns = context.origin_ns;
-        let (start, end) = (start_ns + origin_ns, end_ns + origin_ns);
         let own = global.and_then(|global| {
             let of_process = self.iterations.get(&Process::of(global))?;
             Some((
