@@ -47,7 +47,11 @@ const WAITS: [&str; 36] = [
 
 /// Names with several meanings (`join` is also for texts and tables), with the Python files, modules and types in
 /// which they wait.
-const WAITS_IN: [(&str, &[&str]); 5] = [
+/// `subprocess.run` and its like wait for a process, whether of Python or of Bazel.
+const WAITS_IN: [(&str, &[&str]); 9] = [
+    ("call", &["subprocess.py", "subprocess"]),
+    ("check_call", &["subprocess.py", "subprocess"]),
+    ("check_output", &["subprocess.py", "subprocess"]),
     (
         "enter__",
         &["SemLock", "lock", "RLock", "Semaphore", "synchronize.py"],
@@ -82,6 +86,7 @@ const WAITS_IN: [(&str, &[&str]); 5] = [
         &["queue.py", "queues.py", "Queue", "SimpleQueue", "queue"],
     ),
     ("result", &["_base.py", "Future"]),
+    ("run", &["subprocess.py", "subprocess"]),
 ];
 
 /// Calls that wait for descriptors or until a time, and not for a thread.
@@ -217,6 +222,9 @@ mod tests {
             "_multiprocessing.SemLock.__enter__",
             "SemLock.__enter__ (/usr/lib/python3.13/multiprocessing/synchronize.py:94)",
             "getc",
+            "subprocess.run",
+            "subprocess.py(506): run",
+            "subprocess.check_output",
         ] {
             assert!(names_a_wait(waits, false), "{waits}");
         }
@@ -236,6 +244,9 @@ mod tests {
             "str.join",
             "Tensor.select",
             "work (a.py:1)",
+            "run",
+            "train.py(506): run",
+            "processor.run",
             "model.result",
             "tqdm/_monitor.py(60): run",
             "$<unknown> acquire_rows",

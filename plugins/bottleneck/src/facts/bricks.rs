@@ -136,6 +136,7 @@ pub struct Bricks {
     /// Starts of bricks on threads that launch copies, sorted.
     pub other_starts_ns: Vec<i64>,
     pub threads: usize,
+    has_device_lanes: bool,
     pub sizes: BTreeMap<String, Vec<Size>>,
     /// Total time of names whose last call ended before the first iteration.
     pub before_steps: BTreeMap<String, i64>,
@@ -210,6 +211,21 @@ impl Bricks {
                 max_ns: max.get(row),
             });
         }
+        let table = run.table("by_lane")?;
+        let (lane, kind, busy) = (
+            table.text("lane")?,
+            table.text("lane_kind")?,
+            table.i64("busy_ns")?,
+        );
+        out.has_device_lanes = kind.iter().flatten().any(|kind| kind != "host");
+        for row in (0..table.rows()).filter(|row| kind.get(*row) == Some("host")) {
+            if let (Some(lane), Some(busy)) = (lane.get(row), busy.get(row)) {
+                out.host_busy_ns.push((lane.to_owned(), busy));
+            }
+        }
+        out.threads = out.host_busy_ns.len();
+        out.host_busy_ns
+            .sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
         out.loaders(run, window, groups)?;
         out.first_calls(run, window, groups)?;
         let table = run.table("sizes")?;
@@ -287,20 +303,6 @@ impl Bricks {
         let calls =
             calls.map(|(name, (calls, dur, longest))| (name.to_owned(), calls, dur, longest));
         out.calls.extend(calls);
-        let table = run.table("by_lane")?;
-        let (lane, kind, busy) = (
-            table.text("lane")?,
-            table.text("lane_kind")?,
-            table.i64("busy_ns")?,
-        );
-        for row in (0..table.rows()).filter(|row| kind.get(*row) == Some("host")) {
-            if let (Some(lane), Some(busy)) = (lane.get(row), busy.get(row)) {
-                out.host_busy_ns.push((lane.to_owned(), busy));
-            }
-        }
-        out.threads = out.host_busy_ns.len();
-        out.host_busy_ns
-            .sort_by_key(|(lane, busy)| (std::cmp::Reverse(*busy), lane.clone()));
         Ok(out)
     }
 
@@ -400,6 +402,13 @@ impl Bricks {
         let first = run.table("first_step")?;
         let first_ns = first.i64("first_ns")?.iter().flatten().next();
         self.first_step_ns = first_ns;
+        // Any program fetches and reads something. Names say that it is input where rows are those of a framework that works
+        // on it: of a producer that records such programs, or with steps, operators or devices.
+        let has_operators = kind.iter().flatten().any(|kind| kind == "brick");
+        let names_count = window.producer != Producer::Other
+            || first_ns.is_some()
+            || has_operators
+            || self.has_device_lanes;
         let mut later = BTreeSet::new();
         let mut numbers = BTreeMap::new();
         for row in 0..table.rows() {
@@ -422,7 +431,7 @@ impl Bricks {
             }
             let is_loader = match category.get(row) {
                 Some(category) => category == "data loading",
-                None => ruled.contains(text) || is_loader(text),
+                None => ruled.contains(text) || (names_count && is_loader(text)),
             };
             if is_loader {
                 numbers.insert(id, text.to_owned());

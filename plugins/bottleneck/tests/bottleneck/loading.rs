@@ -222,3 +222,50 @@ fn loading_that_nothing_is_known_to_wait_for_is_found_without_a_gain() {
     assert_eq!(loads_before_kernel(None), [(without.to_owned(), None)]);
     assert_eq!(loads_before_kernel(Some(6_900)), []);
 }
+
+/// A build tool fetches inputs, too: without steps, operators or devices a name is no evidence of a data loader.
+#[test]
+fn names_say_that_input_is_loaded_only_where_a_framework_works_on_it() {
+    let finds = |source: &'static str, kind: &'static str, has_steps: bool, lane: &'static str| {
+        let names = Table::build("brick_names")
+            .i64("name_id", [0_i64])
+            .text("name", ["context.prefetchInputs"])
+            .text("category", [None::<&str>])
+            .text("kind", [kind])
+            .i64("dur_ns", [3_000 * US])
+            .i64("end_ns", [9_000 * US]);
+        let rows = Table::build("loader_rows")
+            .i64("name_id", [0_i64])
+            .i64("thread", [0_i64])
+            .i64("start_ns", [6_000 * US])
+            .i64("dur_ns", [3_000 * US]);
+        let opportunity = Table::build("opportunity")
+            .text("name", ["context.prefetchInputs"])
+            .i64("path_ns", [3_000 * US])
+            .i64("gain_50pct_ns", [1_500 * US])
+            .i64("gain_100pct_ns", [3_000 * US]);
+        let lanes = Table::build("by_lane")
+            .text("lane", ["main", "other"])
+            .text("lane_kind", ["host", lane])
+            .i64("busy_ns", [9_000 * US; 2]);
+        let first_step = has_steps.then_some(0_i64);
+        let inputs = vec![
+            facts(10_000).text("clock_source", [source]),
+            path(&[("work", 10_000)]),
+            names,
+            rows,
+            opportunity,
+            lanes,
+            Table::build("first_step").i64("first_ns", [first_step]),
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let classes = texts(&output, "bottlenecks", "class");
+        classes.iter().any(|class| class == "data_load_bound")
+    };
+    let chrome = "imported: chrome";
+    assert!(!finds(chrome, "function", false, "host"));
+    assert!(finds(chrome, "function", true, "host"), "steps");
+    assert!(finds(chrome, "brick", false, "host"), "operators");
+    assert!(finds(chrome, "function", false, "device"), "devices");
+    assert!(finds("imported: kineto", "function", false, "host"));
+}

@@ -5,15 +5,16 @@
 //! that the run would have to leave time for ([`schedule::background_ns`](crate::predict::schedule::background_ns)).
 
 use trueno_analysis::interner::Texts;
-use trueno_analysis::lanes::{Class, Label};
+use trueno_analysis::lanes::{Class, Label, WAITING};
 use trueno_analysis::waits::names_a_wait;
 
-/// Returns whether rows of a label are waits, or of a host function that only waits.
+/// Returns whether rows of a label are waits, of category `waiting`, or of a host function that only waits.
 pub fn only_waits(label: Label, texts: &Texts) -> bool {
     match label.class {
         Class::Wait => true,
         Class::Brick | Class::Task | Class::Call => {
-            names_a_wait(texts.text(label.name), label.class == Class::Call)
+            label.category == WAITING
+                || names_a_wait(texts.text(label.name), label.class == Class::Call)
         }
         Class::Scope | Class::Kernel | Class::Tile | Class::Transfer => false,
     }
