@@ -76,7 +76,11 @@ pub fn read(
 ) -> Result<u64, Error> {
     let types = EnumTable::read(source, TYPES)?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
-    let (iterations, unclosed, found) = find_iterations(source, tables, doubtful, &types, context)?;
+    let FirstPass {
+        iterations,
+        unclosed,
+        damage: found,
+    } = find_iterations(source, tables, doubtful, &types, context)?;
     if let Some(warning) = unclosed.warning() {
         context.notes.warn(warning);
     }
@@ -117,14 +121,21 @@ pub fn read(
     Ok(far)
 }
 
-/// Iterations by process, told by the names of ranges, ranges that were never closed, and the damage found on the way.
+/// What the names and ends of ranges say together.
+#[derive(Default)]
+struct FirstPass {
+    iterations: BTreeMap<Process, Iterations>,
+    unclosed: Unclosed,
+    damage: Vec<String>,
+}
+
 fn find_iterations(
     source: &mut dyn Source,
     tables: &[Found],
     doubtful: &Doubtful,
     types: &EnumTable,
     context: &Context<'_>,
-) -> Result<(BTreeMap<Process, Iterations>, Unclosed, Vec<String>), Error> {
+) -> Result<FirstPass, Error> {
     let ranges = tables.iter().filter(|found| found.kind == Kind::Nvtx);
     // The thread first: rows that are of no rank are counted where the time comes first, once.
     let by_thread = ranges.map(|found| Scan {
@@ -135,7 +146,7 @@ fn find_iterations(
     });
     let scans: Vec<Scan> = by_thread.collect();
     if scans.is_empty() {
-        return Ok((BTreeMap::new(), Unclosed::default(), Vec::new()));
+        return Ok(FirstPass::default());
     }
     let mut candidates: BTreeMap<Process, Candidates> = BTreeMap::new();
     let mut unclosed = unclosed::Candidates::default();
@@ -172,7 +183,11 @@ fn find_iterations(
         all.set_ends(|thread, start, end| unclosed.end(thread, start, end));
         Some((process, all.choose()?))
     });
-    Ok((chosen.collect(), unclosed, damage))
+    Ok(FirstPass {
+        iterations: chosen.collect(),
+        unclosed,
+        damage,
+    })
 }
 
 fn is_range(types: &EnumTable, number: i64) -> bool {

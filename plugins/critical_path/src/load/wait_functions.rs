@@ -19,3 +19,24 @@ pub fn only_waits(label: Label, texts: &Texts) -> bool {
         Class::Scope | Class::Kernel | Class::Tile | Class::Transfer => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use trueno_analysis::lanes::UNCATEGORISED;
+
+    use super::*;
+
+    #[test]
+    fn rows_of_category_waiting_only_wait() {
+        let mut texts = Texts::default();
+        let (kind, name) = (texts.number("function"), texts.number("Worker #3 working"));
+        let of = |category| Label {
+            class: Class::Brick,
+            kind,
+            name,
+            category,
+        };
+        assert!(only_waits(of(WAITING), &texts));
+        assert!(!only_waits(of(UNCATEGORISED), &texts));
+    }
+}
