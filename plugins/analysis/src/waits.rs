@@ -89,6 +89,28 @@ const WAITS_IN: [(&str, &[&str]); 9] = [
     ("run", &["subprocess.py", "subprocess"]),
 ];
 
+/// Functions that start a process or run one to its end: one call, however long the process takes.
+const PROCESSES: [&str; 10] = [
+    "check_output",
+    "communicate",
+    "fork",
+    "fork_exec",
+    "forkpty",
+    "pclose",
+    "popen",
+    "posix_spawn",
+    "posix_spawnp",
+    "vfork",
+];
+
+/// The same of names with several meanings, with the Python files, modules and types in which they do that.
+const PROCESSES_IN: [(&str, &[&str]); 4] = [
+    ("call", &["subprocess", "subprocess.py"]),
+    ("check_call", &["subprocess", "subprocess.py"]),
+    ("run", &["subprocess", "subprocess.py"]),
+    ("system", &["os", "posix"]),
+];
+
 /// Calls that wait for descriptors or until a time, and not for a thread.
 const POLLS: [&str; 7] = [
     "epoll_pwait",
@@ -134,6 +156,17 @@ pub fn names_a_wait(text: &str, is_call: bool) -> bool {
             .any(|(of, places)| *of == name && in_place(places))
         || is_negotiation(text)
         || RUNTIMES.iter().any(|part| text.contains(part))
+}
+
+/// True of the name of a function that starts another process or waits until it ends.
+pub fn names_a_process(text: &str) -> bool {
+    let (place, name) = own_name(text);
+    let name = name.trim_start_matches('_');
+    let in_place = |places: &[&str]| place.is_some_and(|place| places.contains(&place));
+    PROCESSES.contains(&name)
+        || PROCESSES_IN
+            .iter()
+            .any(|(of, places)| *of == name && in_place(places))
 }
 
 /// True of the name of a call of the system that waits for descriptors or until a time.
@@ -256,5 +289,29 @@ mod tests {
             assert!(!names_a_wait(works, false), "{works}");
         }
         assert!(names_a_wait("select", true) && !names_a_wait("select", false));
+    }
+
+    #[test]
+    fn calls_that_run_a_process_are_told_from_others() {
+        for runs in [
+            "posix.fork",
+            "subprocess.run",
+            "subprocess.py(506): run",
+            "Popen.communicate (/usr/lib/python3.12/subprocess.py:1165)",
+            "subprocess.py(1200): _communicate",
+            "_posixsubprocess.fork_exec",
+        ] {
+            assert!(names_a_process(runs), "{runs}");
+        }
+        for works in [
+            "run",
+            "Trainer.run",
+            "loop.py(3): run",
+            "system",
+            "call",
+            "fork_rows",
+        ] {
+            assert!(!names_a_process(works), "{works}");
+        }
     }
 }

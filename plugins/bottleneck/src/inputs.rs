@@ -48,7 +48,7 @@ pub const INPUTS: [Input; 50] = [
     ),
     may(
         "path_alone",
-        "SELECT name, category, alone_ns FROM critical_path.serial_work",
+        "SELECT name, category, alone_ns, shared_ns, longest_ns FROM critical_path.serial_work",
     ),
     may(
         "at_roof",

@@ -41,7 +41,7 @@ use crate::path::host_over_device::{HostOverDevice, HostTime};
 use crate::path::iterations::{Iteration, Iterations};
 use crate::path::path_sums::PathSums;
 use crate::path::path_time_by_name::{PathTime, PathTimes};
-use crate::path::serial_work::SerialWork;
+use crate::path::serial_work::{Alone, SerialWork};
 use crate::predict::fusing::{Sequence, Sequences};
 use crate::predict::opportunity::{Opportunity, opportunities};
 use crate::predict::shortcuts::Shortcuts;
@@ -260,7 +260,7 @@ struct WalkedPath<'g> {
     rows: Vec<Row>,
     iterations: Vec<Iteration>,
     by_id: Option<tables::PathById>,
-    serial: Option<BTreeMap<u32, i64>>,
+    serial: Option<BTreeMap<u32, Alone>>,
     beside_waits: Vec<(&'g str, i64)>,
     over_device: Option<HostTime>,
 }

@@ -21,7 +21,7 @@ pub use checksums::Tensor;
 pub use device::{Device, Model, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
 pub use launch_runs::LaunchRuns;
-pub use path::{Opportunity, Path, Piece, Without};
+pub use path::{Alone, Opportunity, Path, Piece, Without};
 pub use ranks::{Arrival, JobCause, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
 pub use slow_start::SlowStart;

@@ -53,6 +53,18 @@ pub struct Piece {
     pub dur_ns: i64,
 }
 
+/// Work on the path of one name while all other lanes were idle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alone {
+    pub name: String,
+    pub category: String,
+    pub ns: i64,
+    /// What is left of it if all threads that had begun by then share it.
+    pub shared_ns: i64,
+    /// The longest part of it in one row.
+    pub longest_ns: i64,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Path {
     pub is_known: bool,
@@ -62,8 +74,7 @@ pub struct Path {
     pub pieces: Vec<Piece>,
     pub opportunities: BTreeMap<String, Opportunity>,
     without: BTreeMap<String, i64>,
-    /// Work on the path while all other lanes were idle: name, category, nanoseconds.
-    pub alone: Vec<(String, String, i64)>,
+    pub alone: Vec<Alone>,
     /// Gains if a name reached its roof, by source and name.
     pub at_roof: BTreeMap<(String, String), i64>,
 }
@@ -117,10 +128,16 @@ impl Path {
         let table = run.table("path_alone")?;
         let (name, category) = (table.text("name")?, table.text("category")?);
         let alone = table.i64("alone_ns")?;
+        let (shared, longest) = (table.i64("shared_ns")?, table.i64("longest_ns")?);
         for row in 0..table.rows() {
-            if let (Some(name), Some(alone)) = (name.get(row), alone.get(row)) {
-                let category = category.get(row).unwrap_or_default().to_owned();
-                out.alone.push((name.to_owned(), category, alone));
+            if let (Some(name), Some(ns)) = (name.get(row), alone.get(row)) {
+                out.alone.push(Alone {
+                    name: name.to_owned(),
+                    category: category.get(row).unwrap_or_default().to_owned(),
+                    ns,
+                    shared_ns: shared.get(row).unwrap_or(0),
+                    longest_ns: longest.get(row).unwrap_or(0),
+                });
             }
         }
         let table = run.table("at_roof")?;

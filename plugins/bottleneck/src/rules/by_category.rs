@@ -169,13 +169,13 @@ fn by_joins(facts: &Facts) -> Parts<'_> {
 
 fn by_alone(facts: &Facts) -> Parts<'_> {
     let mut out = Parts::new();
-    for (name, _, ns) in serial::alone_rows(facts) {
+    for alone in serial::alone_rows(facts) {
         let part = out
-            .entry(facts.category_of(name).unwrap_or(""))
+            .entry(facts.category_of(&alone.name).unwrap_or(""))
             .or_default();
         part.n += 1;
-        part.ns = part.ns.saturating_add(*ns);
-        part.names.push(name);
+        part.ns = part.ns.saturating_add(alone.ns);
+        part.names.push(&alone.name);
     }
     out
 }

@@ -3,12 +3,14 @@
 //! Evidence, one of:
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Those that a graph of launches would close
 //!   count there ([`launch`](super::launch)), and time of loading as [loading](super::loader). Gain: what of the gaps could hide behind
-//!   the device's work, no more than the path spends on the host (of a rank: on its lanes). Calls that take or give back memory of
-//!   devices hide behind nothing, because most wait for the device.
+//!   the device's work, no more than the path spends on the host (of a rank: on its lanes), and than the run is shorter without the
+//!   host's rows: re-timing keeps time of which nothing was recorded, and the finding says how much of the gaps that is. Calls that
+//!   take or give back memory of devices hide behind nothing, because most wait for the device.
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes, as
-//!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work. No
-//!   verdict where the lanes of a timeline are no threads.
+//!   far as the machine has processors for them, of a lane from its first row on, and no more than the longest call leaves: a call is
+//!   not divided. If a few calls are most of it, no gain is predicted. Calls that start another process or wait for one, and
+//!   stretches of which is known only that a thread ran, are no such work. No verdict where the lanes of a timeline are no threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,14 +20,15 @@ use super::launch::Claim;
 use super::serialised::{DeviceCalls, is_serialised};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Without};
+use crate::facts::{Alone, Cause, Facts, Gap, Idle, Without};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Verdicts};
+use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time, without_rank};
-use trueno_analysis::evidence::Evidence;
+use trueno_analysis::evidence::{Evidence, MIN_FEW};
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors::takes_or_returns_memory;
+use trueno_analysis::waits::names_a_process;
 
 const MIN_GAPS: u64 = 3;
 
@@ -147,31 +150,32 @@ fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String
     })
 }
 
-/// Rows of `critical_path.serial_work` that one thread works on alone, without waits, communication, loaders, tasks, and stretches
-/// of which only the scheduler knows.
-pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
+/// Rows of `critical_path.serial_work` that one thread works on alone, without waits, communication, loaders, tasks, other
+/// processes, and stretches of which only the scheduler knows.
+pub fn alone_rows(facts: &Facts) -> Vec<&Alone> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
     let tasks = facts.tasks.tasks.iter();
     let tasks: BTreeSet<&str> = tasks.map(|task| task.name.as_str()).collect();
-    let counts = |row: &&(String, String, i64)| {
-        !["waiting", "communication"].contains(&row.1.as_str())
-            && !loads(&row.0)
-            && !tasks.contains(row.0.as_str())
+    let counts = |row: &&Alone| {
+        !["waiting", "communication"].contains(&row.category.as_str())
+            && !loads(&row.name)
+            && !tasks.contains(row.name.as_str())
+            && !names_a_process(&row.name)
             && !only_ran(row)
     };
     facts.path.alone.iter().filter(counts).collect()
 }
 
 /// Returns whether only the scheduler recorded that a thread ran, and nothing says what it did.
-fn only_ran((name, category, _): &(String, String, i64)) -> bool {
-    name == "running" && category == "outside bricks"
+fn only_ran(row: &Alone) -> bool {
+    row.name == "running" && row.category == "outside bricks"
 }
 
 /// Returns whether all of the path's work runs while all other lanes idle.
 fn never_at_once(facts: &Facts) -> bool {
     let work_ns = facts.path.kind_ns("work");
-    let alone = facts.path.alone.iter().map(|row| row.2);
+    let alone = facts.path.alone.iter().map(|row| row.ns);
     work_ns > 0 && alone.saturating_sum() >= work_ns
 }
 
@@ -185,7 +189,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     if facts.producer == Producer::Timeline {
         let rows = alone_rows(facts);
-        let all_ns = rows.iter().map(|row| row.2).saturating_sum();
+        let all_ns = rows.iter().map(|row| row.ns).saturating_sum();
         if facts.share(all_ns) >= options.serial.alone_share {
             verdicts.not_measurable(
                 CLASS,
@@ -221,7 +225,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .map_or(usize::MAX, |count| count as usize);
     let lanes = lanes.min(processors);
     let ran = facts.path.alone.iter().filter(|row| only_ran(row));
-    let ran_ns = ran.map(|row| row.2).saturating_sum();
+    let ran_ns = ran.map(|row| row.ns).saturating_sum();
     if lanes > 1 && facts.share(ran_ns) >= options.serial.alone_share {
         verdicts.not_measurable(
             CLASS,
@@ -234,25 +238,32 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         );
     }
     let rows = alone_rows(facts);
-    let all_ns = rows.iter().map(|row| row.2).saturating_sum();
+    let all_ns = rows.iter().map(|row| row.ns).saturating_sum();
     let Some(most) = rows
         .iter()
-        .max_by_key(|row| (row.2, std::cmp::Reverse(&row.0)))
+        .max_by_key(|row| (row.ns, std::cmp::Reverse(&row.name)))
     else {
         return;
     };
     if lanes < 2 || facts.share(all_ns) < options.serial.alone_share {
         return;
     }
-    let names: BTreeSet<&str> = rows.iter().map(|row| row.0.as_str()).collect();
+    let names: BTreeSet<&str> = rows.iter().map(|row| row.name.as_str()).collect();
     let called = facts.bricks.names.iter();
     let called = called.filter(|row| row.lane_kind == "host" && names.contains(row.name.as_str()));
     let calls = called.map(|row| row.calls).fold(0, u64::saturating_add);
-    Draft {
+    let evidence = Evidence::new(calls, all_ns);
+    let longest_ns = rows.iter().map(|row| row.longest_ns).max().unwrap_or(0);
+    let shared_ns = rows.iter().map(|row| row.shared_ns).saturating_sum();
+    let evenly_ns = all_ns / lanes as i64;
+    let left_ns = evenly_ns.max(shared_ns).max(longest_ns);
+    let is_later = shared_ns > evenly_ns;
+    let few = i64::try_from(MIN_FEW).unwrap_or(i64::MAX);
+    let draft = Draft {
         class: CLASS,
         code: "one_lane",
         scope_kind: "brick",
-        scope: most.0.clone(),
+        scope: most.name.clone(),
         place: "host".into(),
         confidence: (
             Confidence::Low,
@@ -261,29 +272,50 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         lead: format!(
             "only one thread works for {} of the wall, mostly in {}",
             percent(facts.share(all_ns)),
-            short(&most.0)
+            short(&most.name)
         ),
-        fix: format!("spreading it over {lanes} threads"),
+        fix: if is_later {
+            "spreading it over the threads that have begun by then".to_owned()
+        } else {
+            format!("spreading it over {lanes} threads")
+        },
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE {}{} ORDER BY start_ns",
-            facts.name_groups.condition(&most.0),
+            facts.name_groups.condition(&most.name),
             facts.window.sql(" AND")
         ),
         assumption: format!(
-            "the work splits evenly over the {lanes} threads that are busy at some time"
+            "the calls of it split evenly over the {lanes} threads that are busy at some time, each from its first row on"
         ),
-        considered: format!("{} of it is {}", time(most.2), short(&most.0)),
+        considered: format!(
+            "{} of it is {}; the longest call takes {}",
+            time(most.ns),
+            short(&most.name),
+            time(longest_ns)
+        ),
         suggestion: "split it into tasks, or start it while other threads still work".into(),
     }
-    .during_calls(facts, &most.0)
-    .with_gain(
-        facts,
-        options,
-        Evidence::new(calls, all_ns),
-        (
-            all_ns - all_ns / lanes as i64,
+    .during_calls(facts, &most.name);
+    let why_none = if longest_ns.saturating_mul(few) > all_ns {
+        format!(
+            "one call takes {} of it, and no other thread can take a part of a call",
+            time(longest_ns)
+        )
+    } else if facts.share(all_ns - left_ns) < options.general.least_share {
+        "hardly any other thread had begun by then".to_owned()
+    } else {
+        let gain = (
+            all_ns - left_ns,
             Without::Names(names.into_iter().collect()),
-        ),
-        verdicts,
-    );
+        );
+        draft.with_gain(facts, options, evidence, gain, verdicts);
+        return;
+    };
+    let severity = Severity::from_share(facts.share(all_ns), &options.general);
+    Draft {
+        fix: format!("no gain is predicted: {why_none}"),
+        assumption: "none: what could run beside it is not known, so no gain is claimed".into(),
+        ..draft
+    }
+    .without_gain(facts, evidence, severity.min(Severity::Medium), verdicts);
 }

@@ -50,7 +50,7 @@ const TABLES: [Columns; 29] = [
     ),
     (
         "path_alone",
-        &["alone_ns"],
+        &["alone_ns", "shared_ns", "longest_ns"],
         &[],
         &["name", "category"],
         &[],

@@ -145,7 +145,9 @@ fn alone(ranks: Ranks<'_>) -> Vec<TableBuilder> {
     let alone = Table::build("path_alone")
         .text("name", ["reduce"])
         .text("category", [""])
-        .i64("alone_ns", [1_200 * US]);
+        .i64("alone_ns", [1_200 * US])
+        .i64("shared_ns", [600 * US])
+        .i64("longest_ns", [60 * US]);
     let bricks = Table::build("by_brick")
         .text("lane_kind", ["host"])
         .text("kind", ["brick"])
@@ -323,12 +325,69 @@ fn threads_that_never_work_at_once_share_no_work() {
     assert!(!codes(1_200).contains_key("one_lane"));
 }
 
+/// The finding about 1,200 µs of one thread alone, if `shared_us` is left where all threads share it and one call takes `longest_us`.
+fn one_lane(name: &str, shared_us: i64, longest_us: i64) -> Option<(Option<i64>, String)> {
+    let mut inputs = alone(&[(0, 0)]);
+    inputs[1] = Table::build("path_alone")
+        .text("name", [name])
+        .text("category", [""])
+        .i64("alone_ns", [1_200 * US])
+        .i64("shared_ns", [shared_us * US])
+        .i64("longest_ns", [longest_us * US]);
+    inputs.push(facts(5_200));
+    let options = r#"{"alone_share": 0.1}"#;
+    let output = run::<Bottleneck>(inputs, options).expect("it ends well");
+    let found = gains(&output).into_iter();
+    found.zip(texts(&output, "bottlenecks", "sentence")).next()
+}
+
+#[test]
+fn threads_take_a_share_of_what_follows_their_first_row() {
+    let (gain, sentence) = one_lane("reduce", 900, 60).expect("a finding");
+    assert_eq!(gain, Some(300 * US));
+    assert!(
+        sentence.contains("over the threads that have begun by then saves"),
+        "{sentence}"
+    );
+    let (gain, sentence) = one_lane("reduce", 1_200, 60).expect("a finding");
+    assert_eq!(gain, None);
+    assert!(
+        sentence.ends_with("hardly any other thread had begun by then"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn a_call_is_not_divided() {
+    // Another thread can take the rest.
+    assert_eq!(
+        one_lane("reduce", 100, 400).and_then(|found| found.0),
+        Some(600 * US)
+    );
+    let (gain, sentence) = one_lane("reduce", 600, 500).expect("a finding");
+    assert_eq!(gain, None);
+    assert!(
+        sentence.ends_with(
+            "one call takes 500 µs of it, and no other thread can take a part of a call"
+        ),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn waiting_for_another_process_is_no_work_to_share() {
+    assert_eq!(one_lane("subprocess.run", 600, 60), None);
+    assert_eq!(one_lane("posix.fork", 600, 60), None);
+}
+
 #[test]
 fn that_a_thread_ran_alone_is_no_work_to_split() {
     let ran = Table::build("path_alone")
         .text("name", ["running"])
         .text("category", ["outside bricks"])
-        .i64("alone_ns", [1_200 * US]);
+        .i64("alone_ns", [1_200 * US])
+        .i64("shared_ns", [600 * US])
+        .i64("longest_ns", [60 * US]);
     let mut inputs = alone(&[(0, 0)]);
     inputs.truncate(1);
     inputs.extend([ran, facts(5_200)]);

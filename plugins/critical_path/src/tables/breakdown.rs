@@ -11,6 +11,7 @@ use crate::graph::dependency_graph::Graph;
 use crate::graph::walk::PieceKind;
 use crate::path::background::OffPath;
 use crate::path::iterations::Iteration;
+use crate::path::serial_work::Alone;
 
 /// Table `by_iteration`: what the path of the run did during each iteration. The times by kind add up to `dur_ns`;
 /// `start_ns`, `lane` and `id` are those of the iteration's row.
@@ -33,20 +34,24 @@ pub fn by_iteration(graph: &Graph<'_>, rows: &[Iteration]) -> TableBuilder {
 }
 
 /// Table `serial_work`: work on the path while every other lane was idle or waited, longest first. This work could
-/// run in parallel if nothing else prevents it.
-pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBuilder {
+/// run in parallel if nothing else prevents it. `shared_ns` is what is left of it if all threads that had begun by
+/// then share it; `longest_ns` the longest part of it in one row, which no other thread can take a share of.
+pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, Alone>) -> TableBuilder {
     let run = graph.run;
-    let mut sums: BTreeMap<(&str, &str), i64> = BTreeMap::new();
-    for (label, ns) in by_label {
+    let mut sums: BTreeMap<(&str, &str), Alone> = BTreeMap::new();
+    for (label, of) in by_label {
         let label = run.labels.get(*label);
         let key = (run.texts.text(label.name), run.texts.text(label.category));
-        *sums.entry(key).or_default() += ns;
+        let sum = sums.entry(key).or_default();
+        sum.ns += of.ns;
+        sum.shared_ns += of.shared_ns;
+        sum.longest_ns = sum.longest_ns.max(of.longest_ns);
     }
     let mut rows: Vec<_> = sums
         .into_iter()
-        .map(|((name, category), ns)| (Reverse(ns), name, category))
+        .map(|((name, category), alone)| (Reverse(alone.ns), name, category, alone))
         .collect();
-    rows.sort_unstable();
+    rows.sort_unstable_by_key(|row| (row.0, row.1, row.2));
     Table::build("serial_work")
         .text("name", rows.iter().map(|row| row.1))
         .text("category", rows.iter().map(|row| row.2))
@@ -55,6 +60,8 @@ pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBui
             "wall_share",
             rows.iter().map(|row| share(row.0.0, run.wall_ns)),
         )
+        .i64("shared_ns", rows.iter().map(|row| row.3.shared_ns))
+        .i64("longest_ns", rows.iter().map(|row| row.3.longest_ns))
 }
 
 /// Table `beside_waits`: what other threads did while a thread on the path waited, and nothing recorded says for what,

@@ -135,3 +135,26 @@ fn what_ran_while_all_others_were_idle_stands_apart() {
         ["t | 25", "a | 10", "b | 10"]
     );
 }
+
+/// ```text
+/// thread 0   ├───── a ─────┤├ b ┤├ b ┤
+/// thread 1             ├ t ┤
+/// ```
+#[test]
+fn a_thread_shares_work_from_its_first_row_on() {
+    let run = run(
+        60,
+        vec![
+            interval(1, "brick", "a", 0, 40),
+            interval(2, "brick", "b", 40, 50),
+            interval(3, "brick", "b", 50, 60),
+            interval(4, "brick", "t", 30, 40).thread(1),
+        ],
+    );
+    let out = run.analyse();
+    let columns = ["name", "alone_ns", "shared_ns", "longest_ns"];
+    assert_eq!(
+        lines(out.table("serial_work"), &columns),
+        ["a | 30 | 30 | 30", "b | 20 | 10 | 10"]
+    );
+}
