@@ -1,12 +1,14 @@
 //! A finding as a rule writes it; the rest follows from its gain.
 
-use trueno_analysis::evidence::{Evidence, Pattern};
+use trueno_analysis::evidence::{Evidence, MIN_TIME_NS, Pattern};
 
 use super::Options;
 use crate::class::Class;
 use crate::facts::{Facts, Without};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::wording;
+
+const TOO_LITTLE: &str = "too little was recorded to predict a gain";
 
 pub struct Draft {
     pub class: Class,
@@ -127,16 +129,25 @@ impl Draft {
 
     fn of_too_little(mut self, evidence: Evidence) -> Bottleneck {
         let time = wording::time(evidence.time_ns);
-        let why = match evidence.pattern {
-            Pattern::Recurs => {
-                let instances = wording::many(evidence.instances, "instance");
-                format!("only {instances} of {time} in all")
-            }
-            Pattern::InOneIteration => format!("nearly all of it ({time}) is in one iteration"),
-            Pattern::Once => format!("it lasts only {time}"),
+        let instances = wording::many(evidence.instances, "instance");
+        let (why, reason) = match evidence.pattern {
+            // Long enough, but too rare for a pattern.
+            Pattern::Recurs if evidence.time_ns >= MIN_TIME_NS => (
+                format!("only {instances} of {time} in all"),
+                format!("no gain is predicted from {instances}"),
+            ),
+            Pattern::InOneIteration => (
+                format!("nearly all of it ({time}) is in one iteration"),
+                "no gain is predicted from one iteration".to_owned(),
+            ),
+            Pattern::Recurs => (
+                format!("only {instances} of {time} in all"),
+                TOO_LITTLE.to_owned(),
+            ),
+            Pattern::Once => (format!("it lasts only {time}"), TOO_LITTLE.to_owned()),
         };
         self.confidence = (Confidence::Low, why);
-        self.fix = "too little was recorded to predict a gain".to_owned();
+        self.fix = reason;
         self.finish(Severity::Low, None)
     }
 }

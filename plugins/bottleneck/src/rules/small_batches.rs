@@ -8,11 +8,12 @@
 //!   also where a part of it is looked at.
 //! - kernels of fewer than `few_blocks` blocks, or of fewer threads than one multiprocessor holds, take at least `small_share` of a
 //!   device's kernel time. Gain: twice the work in each, in the same time. How far the work divides is not recorded, so no roof
-//!   bounds it, and no gain beyond the first doubling is claimed.
+//!   bounds it, and no gain beyond the first doubling is claimed. A kernel of 100 µs on under 1 % of the device is long because of its
+//!   grid: its gain is that of the whole device, and its own time is evidence, however often it ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_analysis::evidence::Evidence;
+use trueno_analysis::evidence::{Evidence, Pattern};
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
 use super::draft::Draft;
@@ -146,17 +147,21 @@ fn held_share(facts: &Facts, work: &Work) -> Option<f64> {
     Some(threads(work)? as f64 / held as f64)
 }
 
+/// The share of the device that a long kernel works on, if that is under 1 %.
+fn tiny_share(facts: &Facts, work: &Work) -> Option<f64> {
+    // Of a device of unknown size, at most the share of one multiprocessor.
+    let of_one = threads(work).map(|threads| threads as f64 / HELD_THREADS as f64);
+    let share = held_share(facts, work).or(of_one);
+    share.filter(|share| *share < WHOLE_PERCENT && work.dur_ns() >= LONG_NS)
+}
+
 /// What a kernel can be shortened by: a long one on under 1 % of the device by all of the device, any other one by
 /// half.
 fn reducible_ns(facts: &Facts, work: &Work) -> i64 {
     let dur_ns = work.dur_ns();
-    // Of a device of unknown size, at most the share of one multiprocessor.
-    let of_one = threads(work).map(|threads| threads as f64 / HELD_THREADS as f64);
-    match held_share(facts, work).or(of_one) {
-        Some(share) if share < WHOLE_PERCENT && dur_ns >= LONG_NS => {
-            (dur_ns as f64 * (1.0 - share)) as i64
-        }
-        _ => dur_ns / 2,
+    match tiny_share(facts, work) {
+        Some(share) => (dur_ns as f64 * (1.0 - share)) as i64,
+        None => dur_ns / 2,
     }
 }
 
@@ -222,8 +227,14 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         return;
     }
     let share = small_ns as f64 / all_ns.max(1) as f64;
+    let tiny = small
+        .iter()
+        .filter(|work| tiny_share(facts, work).is_some());
+    let tiny_ns = tiny.map(|work| work.dur_ns()).saturating_sum();
+    let by_itself = Evidence::once(tiny_ns);
+    let is_by_itself = tiny_ns.saturating_mul(2) >= small_ns && facts.is_enough(by_itself);
     // A few kernels are no pattern, but one long kernel in a small grid is worth more than many short ones.
-    let is_much = facts.share(small_ns) >= MUCH;
+    let is_much = facts.share(small_ns) >= MUCH || is_by_itself;
     if share < options.small_batches.small_share || (n < options.gaps.least_gaps && !is_much) {
         return;
     }
@@ -250,6 +261,10 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     // Those of several streams at once hold the device once.
     let share_saved = reducible_ns as f64 / small_ns.max(1) as f64;
     let gain_ns = (small.total_ns().min(on_path) as f64 * share_saved) as i64;
+    let evidence = match facts.evidence(n, &small) {
+        evidence if is_by_itself && evidence.pattern == Pattern::Recurs => by_itself,
+        evidence => evidence,
+    };
     Draft {
         class: CLASS,
         code: "small_grids",
@@ -283,5 +298,5 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         suggestion: "divide the work over more blocks and threads, one for each element; a larger batch, several problems in one launch, or several streams at once".into(),
     }
     .during(facts, &small)
-    .with_gain(facts, options, facts.evidence(n, &small), (gain_ns, Without::Names(names)), verdicts);
+    .with_gain(facts, options, evidence, (gain_ns, Without::Names(names)), verdicts);
 }

@@ -316,6 +316,55 @@ fn a_long_kernel_on_under_1_percent_of_the_device_gains_what_dividing_it_would()
     assert!((gain_share(100, 90) - 0.5).abs() < 1e-6);
 }
 
+/// A launch of 256 threads takes its time on any part of a run.
+#[test]
+fn one_tiny_grid_gains_what_dividing_it_would_however_short_its_share_of_the_run() {
+    let found = |wall_us: i64, multiprocessors: Option<i64>| {
+        let rows = [Work::at("add", 0, 100_000)];
+        let on_path = Table::build("path_names")
+            .text("name", ["add"])
+            .text("kind", ["work"])
+            .text("category", [None::<&str>])
+            .i64("dur_ns", [100_000 * US]);
+        let sizes = Table::build("device_sizes")
+            .text("device", ["gpu:0"])
+            .text("name", ["a device"])
+            .i64("multiprocessors", [multiprocessors])
+            .text("compute_capability", [None::<&str>]);
+        let inputs = [
+            facts(wall_us),
+            kernels_of_blocks(&rows, 1),
+            path(&[("work", wall_us)]),
+            on_path,
+            sizes,
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        let severities = texts(&output, "bottlenecks", "severity").into_iter();
+        let sentences = texts(&output, "bottlenecks", "sentence").into_iter();
+        let all: Vec<_> = gains(&output)
+            .into_iter()
+            .zip(severities.zip(sentences))
+            .collect();
+        all
+    };
+    for (wall_us, severity) in [(250_000, "high"), (500_000, "medium"), (1_100_000, "low")] {
+        let all = found(wall_us, Some(108));
+        let (gain, (found, sentence)) = &all[0];
+        assert!(gain.is_some_and(|gain| gain > 99_000 * US), "{sentence}");
+        assert_eq!(found, severity);
+    }
+    // A quarter of a device with one multiprocessor: long, but only once.
+    let all = found(250_000, Some(1));
+    assert_eq!(all[0].0, None);
+    assert!(
+        all[0]
+            .1
+            .1
+            .ends_with("; no gain is predicted from 1 instance"),
+        "{all:?}"
+    );
+}
+
 /// Kernels of four names, each launched twice; each first launch call takes `first_us`.
 fn warming_up(first_us: i64) -> Output {
     let mut now_us = 0;
