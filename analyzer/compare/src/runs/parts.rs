@@ -13,8 +13,9 @@ pub struct Part {
     pub what: String,
     pub base_ns: f64,
     pub run_ns: f64,
-    /// It is one call of a device's API, such as the one that starts the device.
-    pub is_one_call: bool,
+    /// Nobody changed it: one call of a device's API, such as the one that starts the device, or time in which nothing
+    /// was recorded.
+    pub is_apart: bool,
 }
 
 impl Part {
@@ -51,7 +52,7 @@ fn of_rows(rows: &[PathRow], on_both: &BTreeSet<&str>) -> Vec<Part> {
             what: what(row),
             base_ns: row.base_ns,
             run_ns: row.run_ns,
-            is_one_call: row.is_one_call,
+            is_apart: row.is_one_call || row.kind == "gap",
         })
         .collect();
     let ends = largest(|row| row.base_ns).zip(largest(|row| row.run_ns));
@@ -64,7 +65,7 @@ fn of_rows(rows: &[PathRow], on_both: &BTreeSet<&str>) -> Vec<Part> {
             ),
             base_ns: gone_ns,
             run_ns: new_ns,
-            is_one_call: false,
+            is_apart: false,
         });
     }
     // What ties stays in the order of the rows.

@@ -152,8 +152,8 @@ fn uncertainty(ratio: Ratio) -> String {
     }
 }
 
-/// The largest part, introduced by "mostly" if it is at least half of the difference. One call of a device's API differs
-/// from run to run, so it stands apart, with what the rest differs by.
+/// The largest part, introduced by "mostly" if it is at least half of the difference. Unrecorded time, and one call of a
+/// device's API, differ from run to run, so they stand apart, with what the rest differs by.
 fn largest_part(comparison: &Comparison, wall: (f64, f64)) -> Option<String> {
     let all = parts(comparison);
     let largest = |(base, run): (f64, f64), is_wanted: fn(&Part) -> bool| {
@@ -173,7 +173,7 @@ fn largest_part(comparison: &Comparison, wall: (f64, f64)) -> Option<String> {
         ))
     };
     let (part, text) = largest(wall, |_| true)?;
-    if !part.is_one_call {
+    if !part.is_apart {
         return Some(text);
     }
     let without = (wall.0 - part.base_ns, wall.1 - part.run_ns);
@@ -187,7 +187,7 @@ fn largest_part(comparison: &Comparison, wall: (f64, f64)) -> Option<String> {
         units::duration(without.1),
         change(without.1 / without.0)
     );
-    let next = largest(without, |part| !part.is_one_call);
+    let next = largest(without, |part| !part.is_apart);
     let next = next.map_or(String::new(), |(_, text)| format!(", {text}"));
     Some(format!("{text}; {rest}{next}"))
 }
