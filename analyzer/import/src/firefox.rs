@@ -152,6 +152,9 @@ fn times_ns(times_ms: &[f64], first_ms: f64, import: &mut Import<'_>) -> Vec<Opt
     times_ms.iter().map(time_ns).collect()
 }
 
+/// Most rows that a sample becomes, on average: whatever a file states, its run is not much larger.
+const MAX_ROWS: f64 = 16.0;
+
 /// How the profile states the time that threads ran, and for how much of it one row stands.
 #[derive(Clone, Copy, Debug)]
 struct CpuTimes {
@@ -174,17 +177,18 @@ impl CpuTimes {
         if count == 0 {
             return None;
         }
+        let mean = sum / count as f64;
         Some(match document.meta.cpu_unit_ns() {
             Some(unit) => Self {
                 event: "task-clock",
                 unit,
-                of_row: document.meta.interval_ns(),
+                of_row: document.meta.interval_ns().max(mean * unit / MAX_ROWS),
             },
             // An interval has no fixed number of cycles.
             None => Self {
                 event: "cycles",
                 unit: 1.0,
-                of_row: sum / count as f64,
+                of_row: mean,
             },
         })
     }
@@ -193,7 +197,6 @@ impl CpuTimes {
 /// For how much weight one row stands: the smallest weight, as far as that makes no more than [`MAX_ROWS`] rows a sample.
 /// `None` if weights are not stated, are all alike, or may be negative, as of memory that was released.
 fn weight_of_row(threads: &[Thread]) -> Option<f64> {
-    const MAX_ROWS: f64 = 16.0;
     let weights = threads.iter().flat_map(|thread| {
         let count = thread.samples.stack.0.len();
         (0..count).map(|at| thread.samples.weight_at(at))

@@ -157,6 +157,10 @@ fn samples_count_by_the_cpu_time_of_their_thread_and_sleep_is_a_wait() {
             "11000000 2 400"
         ]
     );
+    // Rows are few, however much time a sample states.
+    let impossible = profile.replace("1600]", "1e30]");
+    let run = read(&impossible, &Options::default()).unwrap();
+    assert!(run.rows("samples", "stack").len() <= 48);
     // A number of cycles is no time.
     let units = r#""sampleUnits": {"threadCPUDelta": "variable CPU cycles"}, "interval": 1,"#;
     let in_cycles = profile.replace("\"interval\": 1,", units);
