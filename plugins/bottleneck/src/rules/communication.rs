@@ -7,6 +7,10 @@
 //! be waiting. Gain: no more than the computing beside which nothing is communicated
 //! could hide, than the path has of communication, and than the run would save without any communication.
 //!
+//! One call far longer than all others together is set apart and named, and the rest is judged without it; so is the first call of
+//! a device that is longer than all later ones together and that no recorded rank explains: it waits for the other ranks to start, or
+//! sets up links (inferred).
+//!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending,
 //! unless its tasks were recorded, as Ascend does. Then the time in which they wait and none moves data is no communication.
 
@@ -67,7 +71,7 @@ impl Rule for ExposedCommunication {
             let exposed = all.difference(&others);
             let late_ns = exposed.common_ns(&late);
             let mut exposed = exposed.difference(&late);
-            if let Some(one) = one_call(facts, device, communicates) {
+            if let Some(one) = one_call(facts, device, &explained, communicates) {
                 tell_of_one_call(facts, options, device, &one, verdicts);
                 exposed = exposed.difference(&one.times);
                 rows = rows.saturating_sub(1);
@@ -175,16 +179,21 @@ const MIN_SHARED: f64 = 0.9;
 /// than 1 / `OTHERS_PART` of its time.
 const MIN_CALLS: usize = 8;
 const OTHERS_PART: i64 = 10;
+/// Of so many calls the first is an exception if it takes longer than all others together.
+const MIN_CALLS_AFTER_FIRST: usize = 3;
 
 struct OneCall<'f> {
     work: &'f Work,
     calls: usize,
+    /// No communication of the device began before it.
+    is_first: bool,
     times: IntervalSet<i64>,
 }
 
 fn one_call<'f>(
     facts: &'f Facts,
     device: Option<i64>,
+    explained: &BTreeMap<u64, i64>,
     communicates: impl Fn(&Work) -> bool,
 ) -> Option<OneCall<'f>> {
     let work = facts.device.of(device);
@@ -195,9 +204,17 @@ fn one_call<'f>(
     });
     let others_ns = all_ns.saturating_sub(longest.dur_ns());
     let is_one = others_ns.saturating_mul(OTHERS_PART) < longest.dur_ns();
-    (calls >= MIN_CALLS && is_one).then(|| OneCall {
+    let first = facts.device.of(device);
+    let first = first.filter(|work| communicates(work));
+    let first = first.min_by_key(|work| (work.start_ns, work.id));
+    // What came before the recording or the window may have been alike.
+    let may_start = !facts.window.is_part && !explained.contains_key(&longest.id);
+    let is_first = may_start && first.is_some_and(|first| first.id == longest.id);
+    let leads = calls > MIN_CALLS_AFTER_FIRST && is_first && others_ns < longest.dur_ns();
+    (leads || (calls >= MIN_CALLS && is_one)).then(|| OneCall {
         work: longest,
         calls,
+        is_first,
         times: [(longest.start_ns, longest.end_ns)].into_iter().collect(),
     })
 }
@@ -216,23 +233,31 @@ fn tell_of_one_call(
     }
     let name = name_of(device);
     let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
+    let (all, call) = (count(one.calls as u64), short(facts.device.name(one.work)));
+    let takes = format!("takes {} ({} of the wall)", time(ns), percent(share));
+    let (code, why, lead) = if one.is_first {
+        (
+            "first_collective",
+            "inferred: the first call is longer than all later ones together; what it waited for is not recorded",
+            format!(
+                "the first of {all} communication kernels, {call}, {takes}, longer than all others together"
+            ),
+        )
+    } else {
+        (
+            "one_collective",
+            "the call is recorded, what it waited for is not",
+            format!("one of {all} communication kernels, {call}, {takes}"),
+        )
+    };
     Draft {
         class: CLASS,
-        code: "one_collective",
+        code,
         scope_kind: "device",
         scope: name.clone(),
         place: name,
-        confidence: (
-            Confidence::Medium,
-            "the call is recorded, what it waited for is not".into(),
-        ),
-        lead: format!(
-            "one of {} communication kernels, {}, takes {} ({} of the wall)",
-            count(one.calls as u64),
-            short(facts.device.name(one.work)),
-            time(ns),
-            percent(share)
-        ),
+        confidence: (Confidence::Medium, why.into()),
+        lead,
         fix: "check whether other ranks arrive late, as they do when a job starts".into(),
         evidence: format!(
             "SELECT id, name, device, stream, start_ns, dur_ns FROM kernels WHERE id = {}",

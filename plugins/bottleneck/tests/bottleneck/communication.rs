@@ -63,6 +63,67 @@ fn a_collective_that_nothing_runs_beside_is_exposed() {
     );
 }
 
+/// Ten rounds of 100 µs, with a collective of 40 µs in each, after one of `first_us` from 1 ms on.
+fn after_a_first(first_us: i64, is_first: bool) -> Output {
+    let first = Work {
+        stream: Some(20),
+        ..Work::at(COLLECTIVE, if is_first { 1_000 } else { 11_000 }, first_us)
+    };
+    let round = |n: i64| {
+        let collective = Work {
+            stream: Some(20),
+            ..Work::at(COLLECTIVE, 10_000 + n * 100 + 40, 40)
+        };
+        [Work::at("gemm", 10_000 + n * 100, 40), collective]
+    };
+    let mut rows: Vec<Work> = (0..10).flat_map(round).collect();
+    rows.push(first);
+    rows.sort_by_key(|row| row.start_us);
+    let mut inputs = inputs_of(&rows, 40);
+    inputs.retain(|table| !["run", "path_kinds"].contains(&table.name()));
+    inputs.extend([facts(12_000), path(&[("work", 12_000)])]);
+    run::<Bottleneck>(inputs, r#"{"exposed_share": 0.02, "least_share": 0.01}"#)
+        .expect("it ends well")
+}
+
+#[test]
+fn the_first_collective_stands_apart_if_it_takes_longer_than_all_others() {
+    let sentences = |first_us, is_first| {
+        let output = after_a_first(first_us, is_first);
+        let codes = texts(&output, "bottlenecks", "code").into_iter();
+        let of = codes.zip(texts(&output, "bottlenecks", "sentence"));
+        let of =
+            of.filter(|(code, _)| code.contains("collective") || code.contains("communication"));
+        let all: Vec<_> = of.collect();
+        all
+    };
+    let apart = sentences(800, true);
+    assert!(
+        apart.contains(&(
+            "first_collective".to_owned(),
+            "the first of 11 communication kernels, ncclDevKernel_…educe_Sum_f32, takes 800 µs (7 % of the wall), longer than \
+             all others together; check whether other ranks arrive late, as they do when a job starts"
+                .to_owned()
+        )),
+        "{apart:?}"
+    );
+    // The rest is judged by itself.
+    let has_rest = |(_, sentence): &(String, String)| {
+        sentence.starts_with("exposed communication is 3 % of the wall")
+    };
+    assert!(apart.iter().any(has_rest), "{apart:?}");
+    for (first_us, is_first) in [(300, true), (800, false)] {
+        let codes: Vec<String> = sentences(first_us, is_first)
+            .into_iter()
+            .map(|row| row.0)
+            .collect();
+        assert!(
+            codes.iter().all(|code| code == "exposed_communication"),
+            "{codes:?}"
+        );
+    }
+}
+
 #[test]
 fn a_collective_whose_tasks_wait_is_no_communication() {
     let of_waits = |wait_us: i64| {
