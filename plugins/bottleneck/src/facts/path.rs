@@ -204,6 +204,16 @@ impl Path {
         pieces.map(within).saturating_sum()
     }
 
+    /// Time on the path within `times` of which nothing was recorded.
+    pub fn gaps_within_ns(&self, times: &IntervalSet<i64>) -> i64 {
+        let gaps = self.pieces.iter().filter(|piece| piece.kind == "gap");
+        let within = |piece: &Piece| {
+            let end_ns = piece.start_ns.saturating_add(piece.dur_ns);
+            times.within_ns(piece.start_ns, end_ns)
+        };
+        gaps.map(within).saturating_sum()
+    }
+
     /// Pieces in which `name` works.
     pub fn work_of(&self, name: &str) -> impl Iterator<Item = &Piece> {
         let pieces = self.pieces.iter();

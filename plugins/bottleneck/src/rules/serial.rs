@@ -85,9 +85,13 @@ impl Rule for Serialisation {
             evidence: gaps_sql(gaps),
             assumption: "the host prepares the next piece while the device works on this one".into(),
             considered: format!(
-                "{} of {} gaps began with a wait of the host; {}{}",
+                "{} of {} gaps began with a wait of the host; {}{}{}",
                 count(held),
                 count(n),
+                match facts.path.gaps_within_ns(&during) {
+                    0 => String::new(),
+                    ns => format!("what the host did in {} of them was not recorded, so the gain leaves that out; ", time(ns)),
+                },
                 match memory_ns {
                     0 => String::new(),
                     ns => format!("{} in calls that allocate or free memory, which are assumed not to overlap; ", time(ns)),
@@ -144,6 +148,11 @@ pub fn unclaimed<'f>(facts: &'f Facts, options: &Options, device: i64) -> Vec<&'
 
 /// For example `, 38 % of that time in aten::to`: what the host does in most of the gaps.
 fn most_in_gaps(facts: &Facts, during: &IntervalSet<i64>, all_ns: i64) -> String {
+    let unrecorded_ns = facts.path.gaps_within_ns(during);
+    if unrecorded_ns.saturating_mul(2) >= all_ns {
+        let of_gaps = trueno_analysis::share(unrecorded_ns, all_ns).unwrap_or(1.0);
+        return format!(", {} of that time without a record", percent(of_gaps));
+    }
     let named = names_in_gaps(facts, during, all_ns);
     named.first().map_or_else(String::new, |(name, of_gaps)| {
         format!(", {} of that time in {}", percent(*of_gaps), short(name))

@@ -191,7 +191,7 @@ fn what_fills_a_long_gap_is_named() {
 /// Four kernels of 10 µs, between which the host works for 100 ms in the same call.
 #[test]
 fn a_few_gaps_that_are_alike_are_one_finding() {
-    let found = |kernels_ms: i64| {
+    let found_of = |kernels_ms: i64, (kind, name): (&'static str, Option<&'static str>)| {
         let (work_us, gap_us) = (kernels_ms * 1_000 + 10, 100_000);
         let start_us = |n: i64| n * (work_us + gap_us);
         let kernel = |n: i64| Work {
@@ -199,16 +199,7 @@ fn a_few_gaps_that_are_alike_are_one_finding() {
             ..Work::at("add", start_us(n), work_us)
         };
         let rows: Vec<Work> = (0..5).map(kernel).collect();
-        let draw = |n: i64| {
-            (
-                "work",
-                Some("normal"),
-                "thread 0",
-                0,
-                start_us(n) + work_us,
-                gap_us,
-            )
-        };
+        let draw = |n: i64| (kind, name, "thread 0", 0, start_us(n) + work_us, gap_us);
         let on_path: Vec<_> = (0..4).map(draw).collect();
         let wall_us = start_us(4) + work_us;
         let inputs = [
@@ -223,6 +214,7 @@ fn a_few_gaps_that_are_alike_are_one_finding() {
             texts(&output, "bottlenecks", "sentence"),
         )
     };
+    let found = |kernels_ms: i64| found_of(kernels_ms, ("work", Some("normal")));
     let (codes, sentences) = found(0);
     assert_eq!(codes, ["idle_gaps"]);
     assert_eq!(
@@ -233,6 +225,12 @@ fn a_few_gaps_that_are_alike_are_one_finding() {
     );
     // With enough to hide it behind, it is to be overlapped.
     assert_eq!(found(50).0, ["host_prepares"]);
+    // What the host did is said only where it is known.
+    let unrecorded = &found_of(50, ("gap", None)).1[0];
+    assert!(
+        unrecorded.contains("(4 gaps, 100 % of that time without a record)"),
+        "{unrecorded}"
+    );
 }
 
 /// The launch comes 12 ms into a gap of 132 ms. For the other 120 ms the device had work queued, so the host is not
