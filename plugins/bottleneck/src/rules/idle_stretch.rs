@@ -8,8 +8,14 @@
 //! device does too little to hide the host's work behind: with enough evidence, at least `stretch_share` of the window on the path.
 //! Nothing is promised of them either.
 //!
+//! Gaps in which launched work did not start, although the device did nothing else, each longer than a launch is on its way for: from
+//! `stretch_share` of the window on. Nothing recorded holds it, so nothing is promised.
+//!
 //! Several gaps spent in the call that launches a kernel for the first time are set-up: code is loaded there. Gain: what the gaps
 //! have of those calls, no more than the path spends on the host.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
@@ -66,6 +72,7 @@ impl Rule for IdleStretch {
             for cause in [Cause::Host, Cause::Sync] {
                 alike(facts, options, *device, cause, verdicts);
             }
+            not_started(facts, options, *device, verdicts);
             for cause in [Cause::Host, Cause::Sync, Cause::Launch, Cause::Device] {
                 for gap in gaps(facts, *device, cause).1 {
                     let is_reported = is_set_up && gap.first_launch_ns > 0;
@@ -175,6 +182,80 @@ fn alike(facts: &Facts, options: &Options, device: i64, cause: Cause, verdicts: 
     }
     .during(facts, &during)
     .without_gain(facts, Evidence::new(n, ns), severity, verdicts);
+}
+
+/// Returns whether the program takes memory that the driver moves between host and device.
+fn takes_managed_memory(facts: &Facts) -> bool {
+    let mut calls = facts.bricks.calls.iter();
+    calls.any(|call| {
+        call.0.to_ascii_lowercase().contains("mallocmanaged") || call.0.contains("MemAllocManaged")
+    })
+}
+
+/// Gaps in which launched work did not start on an idle device.
+fn not_started(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
+    let mut gaps = gaps(facts, device, Cause::Device).0;
+    // Shorter ones are what a device needs to start any work.
+    gaps.retain(|gap| gap.dur_ns() > facts.scale.way_ns);
+    let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
+    let share = facts.share(ns);
+    if n < 2
+        || share < options.idle_stretch.stretch_share
+        || !facts.is_enough(Evidence::new(n, ns))
+        || is_serialised(facts, options, device)
+    {
+        return;
+    }
+    let name = Idle::device_name(device);
+    let mut before: BTreeMap<&str, i64> = BTreeMap::new();
+    for gap in &gaps {
+        let work = next(facts, gap).map_or("work", |work| facts.device.name(work));
+        let sum = before.entry(work).or_default();
+        *sum = sum.saturating_add(gap.dur_ns());
+    }
+    let most = before
+        .iter()
+        .max_by_key(|(name, ns)| (**ns, Reverse(**name)));
+    let most = most.map_or("work", |(name, _)| name);
+    let during = times(&gaps);
+    let suggestion = if takes_managed_memory(facts) {
+        "the program takes managed memory, whose pages may move before a kernel starts (inferred): record page migrations, or prefetch with `cudaMemPrefetchAsync`"
+    } else {
+        "look for what is not recorded: work of another process or from before the recording, an event that a stream waits for, a function of the host in a stream"
+    };
+    Draft {
+        class: CLASS,
+        code: "not_started",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: (
+            Confidence::Medium,
+            "the launches and the gaps are recorded, what held the work is not".into(),
+        ),
+        lead: format!(
+            "launched work does not start on {name} although it is idle, for {} of the wall ({} gaps of {} on average, most before {})",
+            percent(share),
+            count(n),
+            time(ns / n as i64),
+            short(most)
+        ),
+        fix: "what holds it was not recorded".into(),
+        evidence: gaps_sql(gaps),
+        assumption: "none: what held the work was not recorded, so no gain is claimed".into(),
+        considered: format!(
+            "all earlier work of {name} had ended; {}",
+            other_causes(facts, device, Cause::Device)
+        ),
+        suggestion: suggestion.into(),
+    }
+    .during(facts, &during)
+    .without_gain(
+        facts,
+        Evidence::new(n, ns),
+        Severity::from_share(share, &options.general).min(Severity::Medium),
+        verdicts,
+    );
 }
 
 /// Whether these names have most of the gaps.

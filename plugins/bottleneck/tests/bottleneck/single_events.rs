@@ -250,6 +250,56 @@ fn a_gap_after_a_launch_is_not_the_host_s() {
     assert_eq!(cause(120_000), ["host"]);
 }
 
+/// Twenty kernels of 500 µs, launched at the start, with `gap_us` between them in which nothing runs.
+fn held_kernels(gap_us: i64, calls: &'static str) -> Option<(Option<i64>, String, String)> {
+    let of = |n: i64| Work {
+        called_us: Some(n),
+        ..Work::at("solve", 100 + n * (500 + gap_us), 500)
+    };
+    let rows: Vec<Work> = (0..20).map(of).collect();
+    let wall_us = 100 + 20 * (500 + gap_us);
+    let call = Table::build("call_names")
+        .text("name", [calls])
+        .u64("calls", [1_u64])
+        .i64("dur_ns", [US])
+        .i64("longest_ns", [US])
+        .i64("first_ns", [0_i64])
+        .i64("first_end_ns", [US]);
+    let inputs = [
+        facts(wall_us),
+        kernels(&rows),
+        path(&[("work", wall_us)]),
+        call,
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let at = codes.iter().position(|code| code == "not_started")?;
+    let text = |column| texts(&output, "bottlenecks", column)[at].clone();
+    Some((gains(&output)[at], text("sentence"), text("suggestion")))
+}
+
+#[test]
+fn launched_work_that_does_not_start_on_an_idle_device_is_found() {
+    let (gain, sentence, suggestion) = held_kernels(200, "cudaLaunchKernel").expect("a finding");
+    assert_eq!(gain, None);
+    assert_eq!(
+        sentence,
+        "launched work does not start on gpu0 although it is idle, for 27 % of the wall (19 gaps of 200 µs on average, most before \
+         solve); what holds it was not recorded"
+    );
+    assert!(
+        suggestion.starts_with("look for what is not recorded"),
+        "{suggestion}"
+    );
+    let (_, _, suggestion) = held_kernels(200, "cuMemAllocManaged").expect("a finding");
+    assert!(
+        suggestion.starts_with("the program takes managed memory"),
+        "{suggestion}"
+    );
+    // A launch may be on its way for as long.
+    assert_eq!(held_kernels(90, "cudaLaunchKernel"), None);
+}
+
 /// A typical first CUDA program: one kernel of one block is the whole run.
 #[test]
 fn one_kernel_of_one_block_is_found_if_it_is_much_of_the_run() {
