@@ -15,9 +15,11 @@
 //!   others (inferred; not of operators, which have one name for work of any size). Each takes at least 2 % of the window and lies on the
 //!   critical path. Waits, copies and the profiler's own work do not count. A call that waits for devices if it must, such as
 //!   `cudaFree`, counts as far as there was nothing to wait for.
+//!   The range of the program in which the process began to use a device counts from its start to the first call of the device's API
+//!   (which must state that: `cuModuleGetLoadingMode`), if nothing but such calls follow in it (inferred): the API starts there.
 //! - **Work before the device**: work of the host on the path before the first work of a device is launched, or begins
-//!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised, and loading input is
-//!   [data loading](super::loader), with all it calls.
+//!   if no launch is recorded, or before the first iteration begins. Time without a record is not promised, calls that only wait,
+//!   such as `pthread_join`, are no work, and loading input is [data loading](super::loader), with all it calls.
 //! - **Capture of graphs**: work of the host on the path from a call `…BeginCapture` to its `…EndCapture`, and between captures
 //!   while no graph is launched. Launches in it run nothing on a device.
 
@@ -32,10 +34,13 @@ use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_analysis::producer::Producer;
 use trueno_analysis::vendors::{self, Call};
+use trueno_analysis::waits::names_a_wait;
 use trueno_plugin::counted;
 
 /// A single call below this share of the window does not count as set-up.
 const MIN_SHARE: f64 = 0.02;
+/// A range of calls has at most one part in so many of its own besides them.
+const OWN_PART: i64 = 10;
 /// Calls that wait for someone to type: no start is faster for it.
 const INPUT: [&str; 3] = ["getc", "getchar", "fgetc"];
 /// TensorFlow waits for the input of a step, which comes again with the next.
@@ -85,6 +90,11 @@ pub fn is_code_row(name: &str) -> bool {
     let letters = name.chars().filter(char::is_ascii_alphanumeric);
     let letters: String = letters.map(|letter| letter.to_ascii_lowercase()).collect();
     CODE_ROWS.iter().any(|part| letters.contains(part))
+}
+
+fn waits_or_copies(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    names_a_wait(name, false) || WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
 }
 
 /// Something that a process does once, as it starts.
@@ -160,6 +170,46 @@ fn starting_call(facts: &Facts) -> Option<&str> {
     (is_start_recorded || !may_wait).then_some(first.name.as_str())
 }
 
+/// The range of the program in which a process began to use a device, with its time until then, if all that follows in it are calls
+/// of the device's API: the first of them makes the API start, and that is recorded nowhere else.
+fn range_before_start(facts: &Facts) -> Option<Once<'_>> {
+    if facts.window.is_part || facts.device.was_in_use {
+        return None;
+    }
+    let started_ns = facts.bricks.device_started_ns?;
+    let pieces = &facts.path.pieces;
+    let until = pieces.partition_point(|piece| piece.start_ns < started_ns);
+    let before = pieces[..until].last()?;
+    let name = before.name.as_deref().filter(|_| before.kind == "work")?;
+    let is_call = |name: &str| facts.bricks.calls.iter().any(|call| call.0 == name);
+    let of_program = facts.bricks.names.iter();
+    let mut of_program =
+        of_program.filter(|row| matches!(row.kind.as_str(), "brick" | "function" | "layer"));
+    if before.start_ns.saturating_add(before.dur_ns) != started_ns
+        || is_call(name)
+        || !of_program.any(|row| row.name == name)
+    {
+        return None;
+    }
+    let (mut calls_ns, mut own_ns) = (0_i64, 0_i64);
+    for piece in pieces[until..]
+        .iter()
+        .filter(|piece| piece.lane == before.lane)
+    {
+        match piece.name.as_deref() {
+            Some(of) if is_call(of) => calls_ns = calls_ns.saturating_add(piece.dur_ns),
+            Some(of) if of == name => own_ns = own_ns.saturating_add(piece.dur_ns),
+            _ => break,
+        }
+    }
+    (calls_ns > 0 && own_ns.saturating_mul(OWN_PART) <= calls_ns).then_some(Once {
+        ns: before.dur_ns,
+        name,
+        is_certain: true,
+        copy: None,
+    })
+}
+
 /// First copies with what of them is set-up and on the critical path.
 fn slow_copies(facts: &Facts) -> impl Iterator<Item = Once<'_>> {
     let on_path_ns = |start: &SlowStart| {
@@ -211,6 +261,9 @@ impl Rule for SetUp {
         };
         let is_profiler = |name: &str| facts.category_of(name) == Some("profiler");
         let mut rows: Vec<Once<'_>> = slow_copies(facts).collect();
+        let range = range_before_start(facts).filter(|row| facts.share(row.ns) >= MIN_SHARE);
+        let range_name = range.as_ref().map(|row| row.name);
+        rows.extend(range);
         rows.retain(|row| facts.share(row.ns) >= MIN_SHARE);
         let starting_call = starting_call(facts);
         for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
@@ -226,7 +279,7 @@ impl Rule for SetUp {
                 && facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)
                 && !INPUT.contains(&name.as_str())
-                && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
+                && !waits_or_copies(name)
             {
                 rows.push(Once {
                     ns,
@@ -244,10 +297,9 @@ impl Rule for SetUp {
         // What waits, copies, loads or communicates does so for the other side, not to set something up.
         let sets_up = |name: &str| {
             let category = facts.category_of(name).unwrap_or_default();
-            let lower = name.to_ascii_lowercase();
             !["communication", "data loading", "waiting"].contains(&category)
                 && !facts.bricks.loader_names.contains(name)
-                && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
+                && !waits_or_copies(name)
         };
         let first_calls = first_calls.filter(|row| sets_up(&row.0));
         let first_calls = first_calls.map(|(name, dur_ns)| (name.as_str(), *dur_ns));
@@ -302,6 +354,7 @@ impl Rule for SetUp {
                 && !loads(name)
                 && !INPUT.contains(&name)
                 && !NEXT_INPUT.iter().any(|part| lower.contains(part))
+                && !names_a_wait(name, false)
         };
         let work_ns = first_work.map_or(0, |first| {
             let profiler = &facts.bricks.profiler;
@@ -354,7 +407,14 @@ impl Rule for SetUp {
         };
         let names: Vec<String> = rows
             .iter()
-            .map(|row| format!("{} {}", short(row.name), time(row.ns)))
+            .map(|row| {
+                let until = if range_name == Some(row.name) {
+                    " until its first call"
+                } else {
+                    ""
+                };
+                format!("{}{until} {}", short(row.name), time(row.ns))
+            })
             .collect();
         let before = [(
             facts.window.from_ns,
@@ -383,6 +443,7 @@ impl Rule for SetUp {
         place: "host".into(),
         confidence: match kind {
             Kind::OneTimeCalls if is_size_unknown => (Confidence::Medium, "inferred: the bytes of the first copy are not recorded; it took far longer than all others of its direction together".into()),
+            Kind::OneTimeCalls if range_name.is_some() => (Confidence::Medium, "inferred: a range of the program had begun when its first call of the device came, and holds nothing but such calls after; assumes that the device's API started before the call".into()),
             Kind::OneTimeCalls if has_first_round => (Confidence::Medium, "inferred: the first calls of several names took far longer than all later ones, of which there are few; assumes that all of them do the same work".into()),
             Kind::OneTimeCalls => (Confidence::High, "on the critical path, once or before the first iteration".into()),
             Kind::BeforeDevices => (Confidence::Medium, "assumes that all work before that is setup".into()),

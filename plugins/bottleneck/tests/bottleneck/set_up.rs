@@ -60,6 +60,8 @@ fn waiting_for_input_and_starting_a_profiler_are_no_set_up() {
     for (name, is_set_up) in [
         ("prepare", true),
         ("getc", false),
+        ("pthread_join", false),
+        ("sem_wait", false),
         ("IteratorGetNext", false),
         ("start_trace", false),
     ] {
@@ -382,6 +384,29 @@ fn code_that_is_compiled_for_a_device_is_set_up() {
     assert!(!is_set_up("compile a report", 2_000));
 }
 
+/// The longest single call of a run is no set-up if it only waits.
+#[test]
+fn one_call_that_waits_is_no_set_up() {
+    let is_set_up = |name: &'static str| {
+        let mut inputs = host_row(name, 5_000);
+        inputs.retain(|table| table.name() != "by_brick");
+        inputs.push(
+            Table::build("call_names")
+                .text("name", [name])
+                .u64("calls", [1_u64])
+                .i64("dur_ns", [5_000 * US])
+                .i64("longest_ns", [5_000 * US])
+                .i64("first_ns", [0_i64])
+                .i64("first_end_ns", [5_000 * US]),
+        );
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        texts(&output, "bottlenecks", "code").contains(&"set_up".to_owned())
+    };
+    assert!(is_set_up("mmap"));
+    assert!(!is_set_up("pthread_join"));
+    assert!(!is_set_up("futex"));
+}
+
 /// A name of a device's API with eleven calls; the first takes 2 of 10 ms, the others `other_us` each.
 fn first_of_api(name: &'static str, other_us: i64) -> Vec<String> {
     let all_us = 2_000 + 10 * other_us;
@@ -490,6 +515,82 @@ fn the_call_in_which_a_process_begins_to_use_a_device_is_set_up() {
         None
     );
     none("create_rows", 100, 3_000, Before::LoadingMode);
+}
+
+/// A range in which the process starts to use a device after 2 ms; of the rest `own_us` are in no call of the device's API.
+/// Later calls are short.
+fn range_around_start(start: &'static str, own_us: i64) -> Option<Option<i64>> {
+    let rows = [
+        (start, 2_000, 10, 0),
+        ("cudaMalloc", 2_010 + own_us, 2_500, 50),
+        ("cudaLaunchKernel", 6_000, 6, 0),
+    ];
+    let calls = Table::build("call_names")
+        .text("name", rows.iter().map(|row| row.0))
+        .u64("calls", rows.iter().map(|row| 1 + u64::from(row.3 > 0)))
+        .i64("dur_ns", rows.iter().map(|row| (row.2 + row.3) * US))
+        .i64("longest_ns", rows.iter().map(|row| row.2 * US))
+        .i64("first_ns", rows.iter().map(|row| row.1 * US))
+        .i64("first_end_ns", rows.iter().map(|row| (row.1 + row.2) * US));
+    let mut inputs = vec![
+        facts(20_000),
+        kernels(&[Work {
+            called_us: Some(6_000),
+            ..Work::at("step", 6_006, 100)
+        }]),
+        path(&[("work", 6_000), ("gap", 14_000)]),
+    ];
+    inputs.push(calls);
+    inputs.push(categories(&[("allocate", "uncategorised")]));
+    inputs.push(
+        Table::build("path_names")
+            .text("name", ["allocate", "cudaMalloc"])
+            .text("kind", ["work", "work"])
+            .text("category", [None::<&str>, None])
+            .i64("dur_ns", [(2_000 + own_us) * US, 2_500 * US]),
+    );
+    inputs.push(pieces(&[
+        ("work", Some("allocate"), "thread 0", 0, 0, 2_000),
+        ("work", Some(start), "thread 0", 0, 2_000, 10),
+        ("work", Some("allocate"), "thread 0", 0, 2_010, own_us),
+        (
+            "work",
+            Some("cudaMalloc"),
+            "thread 0",
+            0,
+            2_010 + own_us,
+            2_500,
+        ),
+        ("gap", None, "thread 0", 0, 4_510 + own_us, 1_490 - own_us),
+    ]));
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    let codes = texts(&output, "bottlenecks", "code");
+    let at = codes.iter().position(|code| code == "set_up")?;
+    let column = |name| texts(&output, "bottlenecks", name)[at].clone();
+    let is_of_range = column("considered").contains("allocate until its first call 2.00 ms");
+    assert_eq!(
+        is_of_range,
+        column("confidence_why").starts_with("inferred: a range")
+    );
+    Some(gains(&output)[at])
+}
+
+/// The API starts in the first call of a range of the program, before that call is recorded.
+#[test]
+fn a_range_of_nothing_but_calls_is_set_up_until_the_first() {
+    assert_eq!(
+        range_around_start("cuModuleGetLoadingMode", 20),
+        Some(Some(4_500 * US))
+    );
+    // The range works besides, or that the API started is not recorded.
+    assert_eq!(
+        range_around_start("cuModuleGetLoadingMode", 900),
+        Some(Some(2_500 * US))
+    );
+    assert_eq!(
+        range_around_start("cudaGetDevice", 20),
+        Some(Some(2_500 * US))
+    );
 }
 
 /// A copy up that takes `first_us` in a call of `call_us`, then others of a megabyte and 30 µs between kernels, in 10 ms.
