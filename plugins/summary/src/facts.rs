@@ -26,6 +26,8 @@ pub struct Bottleneck {
     pub gain: Option<(i64, f64)>,
     /// The observation and, after the last semicolon, the remedy.
     pub sentence: String,
+    /// Its severity is high or critical.
+    pub is_severe: bool,
 }
 
 /// A job of several ranks as re-timed by `stragglers`.
@@ -320,7 +322,14 @@ impl Facts {
             &run.table("sampled_waits")?,
             &scheduling,
         )?;
+        // Rows of a device may be counted as those of threads: nothing can be said of the host then.
+        let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         let judged = run.table("bottlenecks")?;
+        let found = if has_unclear_devices {
+            Vec::new()
+        } else {
+            bottlenecks(&judged)?
+        };
         let read = run.table("counters")?;
         let kernels = kernels::read(&run.table("launches")?, &run.table("occupancy")?)?;
         let path_names = run.table("path_names")?;
@@ -343,8 +352,6 @@ impl Facts {
         };
         let paused_share = wall_ns.and_then(|wall_ns| trueno_analysis::share(paused_ns, wall_ns));
         let paused_share = paused_share.unwrap_or(0.0);
-        // Rows of a device may be counted as those of threads: nothing can be said of the host then.
-        let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         let threads = if has_unclear_devices || host.only_ran() {
             Vec::new()
         } else {
@@ -356,7 +363,7 @@ impl Facts {
             meaningless: Meaningless::read(&run.table("meaningless")?, window.is_some())?,
             bound_rows: bound.fold(0, u64::saturating_add),
             path: path.filter(|_| !has_no_path),
-            one_call: OneCall::read(&bricks, wall_ns)?,
+            one_call: OneCall::read(&bricks, &found, wall_ns)?,
             empty_graphs: texts(&graphs, "found")?.pop(),
             has_only_steps,
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
@@ -381,11 +388,7 @@ impl Facts {
             kernels,
             threads,
             is_judged: !judged.is_missing() && !has_unclear_devices,
-            bottlenecks: if has_unclear_devices {
-                Vec::new()
-            } else {
-                bottlenecks(&judged)?
-            },
+            bottlenecks: found,
             with_gain: if has_unclear_devices {
                 Vec::new()
             } else {
@@ -628,6 +631,9 @@ const MIN_CALLS: u64 = 8;
 /// All other calls of the name together must be at most one part in this many.
 const OTHERS_PART: i64 = 10;
 
+/// Code of a finding: the first collective takes longer than all others together.
+const FIRST_COLLECTIVE: &str = "first_collective";
+
 /// A single call that is unlike the others of its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneCall {
@@ -635,10 +641,53 @@ pub struct OneCall {
     pub calls: u64,
     pub dur_ns: i64,
     pub is_communication: bool,
+    /// `bottleneck` found that it is the first collective, and longer than all others together; `calls` counts all of them.
+    pub is_first: bool,
 }
 
 impl OneCall {
-    fn read(bricks: &Table, wall_ns: Option<i64>) -> Result<Option<Self>> {
+    fn read(bricks: &Table, found: &[Bottleneck], wall_ns: Option<i64>) -> Result<Option<Self>> {
+        let is_first = found.iter().any(|one| one.code == FIRST_COLLECTIVE);
+        let first = is_first.then(|| Self::first(bricks, wall_ns)).transpose()?;
+        match first.flatten() {
+            Some(first) => Ok(Some(first)),
+            None => Self::of_name(bricks, wall_ns),
+        }
+    }
+
+    /// The longest collective, if it is longer than all others.
+    fn first(bricks: &Table, wall_ns: Option<i64>) -> Result<Option<Self>> {
+        let (kinds, names) = (bricks.text("lane_kind")?, bricks.text("name")?);
+        let (categories, calls) = (bricks.text("category")?, bricks.u64("calls")?);
+        let (all, max) = (bricks.i64("inclusive_ns")?, bricks.i64("max_ns")?);
+        let communicates = |row: &usize| {
+            kinds.get(*row) == Some("device") && categories.get(*row) == Some("communication")
+        };
+        let rows: Vec<usize> = (0..bricks.rows()).filter(communicates).collect();
+        let all_ns = rows.iter().filter_map(|row| all.get(*row)).saturating_sum();
+        let count = rows
+            .iter()
+            .filter_map(|row| calls.get(*row))
+            .fold(0, u64::saturating_add);
+        let longest = rows
+            .iter()
+            .max_by_key(|row| (max.get(**row), std::cmp::Reverse(**row)));
+        let one = longest.and_then(|row| {
+            let dur_ns = max.get(*row)?;
+            let share = trueno_analysis::share(dur_ns, wall_ns?)?;
+            let is_most = all_ns.saturating_sub(dur_ns) < dur_ns;
+            (share >= MIN_OF_RUN && is_most).then(|| Self {
+                name: names.get(*row).unwrap_or_default().to_owned(),
+                calls: count,
+                dur_ns,
+                is_communication: true,
+                is_first: true,
+            })
+        });
+        Ok(one)
+    }
+
+    fn of_name(bricks: &Table, wall_ns: Option<i64>) -> Result<Option<Self>> {
         let (kinds, names) = (bricks.text("lane_kind")?, bricks.text("name")?);
         let categories = bricks.text("category")?;
         let (calls, all, max) = (
@@ -657,6 +706,7 @@ impl OneCall {
                 calls,
                 dur_ns,
                 is_communication: categories.get(row) == Some("communication"),
+                is_first: false,
             })
         };
         Ok((0..bricks.rows())
@@ -761,8 +811,15 @@ fn bottlenecks(table: &Table) -> Result<Vec<Bottleneck>> {
     let (class, code) = (table.text("class")?, table.text("code")?);
     let sentence = table.text("sentence")?;
     let (ns, share) = (table.i64("gain_ns")?, table.f64("gain_share")?);
+    let severity = table.has("severity").then(|| table.text("severity"));
+    let severity = severity.transpose()?;
+    let is_severe = |row: usize| {
+        let of = severity.and_then(|severity| severity.get(row));
+        of.is_some_and(|of| ["high", "critical"].contains(&of))
+    };
     let row = |row: usize| {
         Some(Bottleneck {
+            is_severe: is_severe(row),
             class: class.get(row)?.to_owned(),
             code: code.get(row).unwrap_or_default().to_owned(),
             gain: ns.get(row).zip(share.get(row)),

@@ -81,12 +81,12 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 47] {
         ),
         may(
             "bottlenecks",
-            "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.top WHERE class <> 'out_of_memory' ORDER BY rank",
+            "SELECT class, code, severity, gain_ns, gain_share, sentence FROM bottleneck.top WHERE class <> 'out_of_memory' ORDER BY rank",
         ),
         // Also those that another finding leads. A part of a finding for one category gains no more than the whole.
         may(
             "all_bottlenecks",
-            "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.bottlenecks \
+            "SELECT class, code, severity, gain_ns, gain_share, sentence FROM bottleneck.bottlenecks \
              WHERE gain_ns IS NOT NULL AND class <> 'out_of_memory' AND code <> 'category_part' ORDER BY rank",
         ),
         may("part", "SELECT name, from_ns, until_ns FROM report_part"),

@@ -8,7 +8,7 @@ use trueno_analysis::vendors::{self, is_communication};
 use trueno_analysis::wording::{self, percent};
 
 use crate::devices::Split;
-use crate::facts::{Bottleneck, Facts, ONE_BY_ONE, PathShares, of_kernels};
+use crate::facts::{Bottleneck, Facts, ONE_BY_ONE, OneCall, PathShares, of_kernels};
 use crate::sentence::{self, by_short_name, short};
 
 /// A finding with a smaller gain does not bound the run.
@@ -45,6 +45,12 @@ const PROFILER_STOP: &str = "profiler_stop";
 
 /// Code of a finding: waits for device work that is not in the file.
 const EARLIER_WORK: &str = "earlier_work";
+
+/// Code of a finding: grids of kernels are too small for the device.
+const SMALL_GRIDS: &str = "small_grids";
+
+/// Class of findings about how kernels compute.
+const UNOPTIMISED: &str = "unoptimised";
 
 /// Code of a finding: loading on the critical path.
 const LOADING: &str = "data_load_bound";
@@ -131,6 +137,9 @@ impl Limit {
         if let Some(limit) = top.and_then(|top| of_waits_beyond(facts, shares.is_some(), top)) {
             return Some(limit);
         }
+        if let Some(limit) = top.and_then(|top| of_gaps_beyond(facts, top)) {
+            return Some(limit);
+        }
         // A gap that the host leaves is shorter than what devices do meanwhile.
         let exceeds = |share: fn(&Shares) -> f64, times: f64| {
             let top = top.filter(|top| HOST_GAPS.contains(&top.class.as_str()));
@@ -204,6 +213,15 @@ fn of_waits_beyond(facts: &Facts, has_devices: bool, top: &Bottleneck) -> Option
         of_host_waits(facts)
     };
     limit.filter(|_| waits >= NEARLY_AS_MUCH * set_up)
+}
+
+/// Time without records that is clearly longer than what the first finding saves, if that is recorded work: other findings may be
+/// about such time.
+fn of_gaps_beyond(facts: &Facts, top: &Bottleneck) -> Option<Limit> {
+    let is_of_work = top.class == "set_up" || top.code == SMALL_GRIDS;
+    let (_, saved) = top.gain.filter(|_| is_of_work)?;
+    let gap = not_recorded(facts).unwrap_or(0.0);
+    of_gaps(facts).filter(|_| gap >= NEARLY_AS_MUCH * saved)
 }
 
 /// Set-up happens once. What devices do, or without devices the largest name of the path that is called again and
@@ -290,8 +308,12 @@ fn of_devices(facts: &Facts, shares: &Shares, takes_longest: bool) -> Limit {
         } else {
             computing.cloned().collect()
         };
-        let text = match facts.job {
-            Some(_) if is_nameless => "computation".to_owned(),
+        // What is wrong with the computing says more than its names.
+        let first = facts.bottlenecks.first();
+        let first = first.filter(|one| one.class == UNOPTIMISED && one.is_severe);
+        let text = match (facts.job, first) {
+            (None, Some(one)) => of_finding(facts, one).detail,
+            (Some(_), _) if is_nameless => "computation".to_owned(),
             _ => format!("computation: {}", computed(&rows)),
         };
         limit("computation", most, text)
@@ -469,6 +491,9 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
     let one = facts.one_call.as_ref()?;
     let (wall_ns, share) = (facts.wall_ns?, facts.share(one.dur_ns)?);
     let rest_ns = wall_ns.saturating_sub(one.dur_ns);
+    if one.is_first {
+        return Some(of_first_collective(facts, one, (share, rest_ns)));
+    }
     let busy = facts.devices.first().map(|device| {
         let split = device.split;
         let own_ns = if one.is_communication {
@@ -500,6 +525,48 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
             busy.unwrap_or_default()
         ),
     })
+}
+
+/// The first collective is longer than all others together: what the device does besides bounds the run once it has started.
+fn of_first_collective(facts: &Facts, one: &OneCall, (share, rest_ns): (f64, i64)) -> Limit {
+    let rest = facts.devices.first().map(|device| {
+        let Split {
+            computation_ns,
+            communication_ns,
+            copy_ns,
+            idle_ns,
+        } = device.split;
+        let mut parts = [
+            ("idle", idle_ns),
+            ("computation", computation_ns),
+            ("exposed communication", communication_ns - one.dur_ns),
+            ("exposed copies", copy_ns),
+        ]
+        .map(|(name, ns)| {
+            (
+                name,
+                trueno_analysis::share(ns.max(0), rest_ns).unwrap_or(0.0),
+            )
+        });
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let parts = parts.iter().filter(|part| part.1 >= MIN_PART);
+        let parts = parts.map(|(name, share)| format!("{} is {name}", percent(*share)));
+        let parts: Vec<String> = parts.collect();
+        let of = sentence::time(rest_ns as f64);
+        format!("; of the other {of}, {}", parts.join(", "))
+    });
+    Limit {
+        by: ONE_CALL.to_owned(),
+        share: Some(share),
+        detail: format!(
+            "the first of {} collectives, {}: it takes {}, {} of the wall, more than all others together (start-up, or late ranks){}",
+            wording::count(one.calls),
+            short(&one.name),
+            sentence::time(one.dur_ns as f64),
+            percent(share),
+            rest.unwrap_or_default()
+        ),
+    }
 }
 
 /// Gaps are half of the path, or its largest part, so what bounds the run is unknown.
@@ -751,7 +818,7 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
 
 fn words(class: &str, code: &str, accelerator: &str) -> String {
     match class {
-        _ if code == "small_grids" => format!("grids too small for the {accelerator}"),
+        _ if code == SMALL_GRIDS => format!("grids too small for the {accelerator}"),
         _ if code == "serialised_launches" => "serialised launches".to_owned(),
         _ if ["no_kernel_times", PROFILER_STOP, ONE_BY_ONE].contains(&code) => {
             "a profiler".to_owned()

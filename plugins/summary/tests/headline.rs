@@ -1859,6 +1859,120 @@ fn path_names(rows: &[(&'static str, &'static str, f64)]) -> TableBuilder {
 }
 
 #[test]
+fn set_up_and_small_grids_do_not_hide_more_time_without_records() {
+    let text_of = |class: &str, set_up: f64, gap: f64, covered: &'static str| {
+        let [idle, exposure] = devices(&[("gpu0", 10 * MS, 4 * MS, 0, 0)]);
+        let coverage = Table::build("coverage").text("found", [covered]);
+        let gain = (set_up * 100.0 * MS as f64) as i64;
+        let found = bottleneck(
+            class,
+            (gain, set_up),
+            "one-time setup takes much of the wall (cudaEventCreate 26.0 ms); a warm start saves up to some",
+        );
+        let rest = 1.0 - gap;
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            found,
+            lanes(&[("thread 0", 36 * MS, 100 * MS)]),
+            coverage,
+            path_kinds(0.0, rest, gap),
+            path_names(&[
+                ("cudaEventCreate", "outside bricks", set_up),
+                ("solve", "outside bricks", rest - set_up),
+            ]),
+        ]))
+    };
+    let text = |set_up, gap, covered| text_of("set_up", set_up, gap, covered);
+    let grids = text_of("small_grids", 0.26, 0.64, "0.36");
+    assert!(
+        grids.contains("bound by unrecorded time: 64 % of the wall"),
+        "{grids}"
+    );
+    let most = text(0.26, 0.64, "0.36");
+    assert!(
+        most.contains("bound by unrecorded time: 64 % of the wall, then 26 % in cudaEventCreate"),
+        "{most}"
+    );
+    let set_up = text(0.56, 0.34, "0.66");
+    assert!(
+        set_up.contains("bound by set-up: one-time setup takes much of the wall"),
+        "{set_up}"
+    );
+}
+
+#[test]
+fn how_kernels_compute_comes_before_their_names() {
+    let text = |severity: &'static str| {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 80 * MS, 0, 0)]);
+        let found = Table::build("bottlenecks")
+            .text("class", ["unoptimised"])
+            .text("code", ["partial_warps"])
+            .text("severity", [severity])
+            .i64("gain_ns", [None::<i64>])
+            .f64("gain_share", [None::<f64>])
+            .text("sentence", ["100 % of the busy time of gpu0 is in blocks of fewer than 32 threads; give blocks a multiple of 32 threads"]);
+        let kernels = kernels(&[("insert", 5, 80 * MS)]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            found,
+            kernels,
+        ]))
+    };
+    let high = text("high");
+    assert!(high.contains("bound by computation: 100 % of the busy time of gpu0 is in blocks of fewer than 32 threads"), "{high}");
+    let medium = text("medium");
+    assert!(
+        medium.contains("bound by computation: 100 % insert"),
+        "{medium}"
+    );
+}
+
+#[test]
+fn the_wait_of_the_first_collective_stands_beside_what_follows() {
+    let text = |code: &'static str| {
+        let [idle, exposure] = devices(&[("gpu0", 500 * MS, 50 * MS, 340 * MS, 0)]);
+        let bricks = Table::build("by_brick")
+            .text("lane_kind", ["device", "device", "device"])
+            .text("name", ["hcom_broadcast", "hcom_allReduce", "MatMul"])
+            .text(
+                "category",
+                [Some("communication"), Some("communication"), None],
+            )
+            .u64("calls", [1_u64, 9, 20])
+            .i64("self_ns", [300 * MS, 40 * MS, 50 * MS])
+            .i64("inclusive_ns", [300 * MS, 40 * MS, 50 * MS])
+            .i64("max_ns", [300 * MS, 6 * MS, 4 * MS]);
+        let found = Table::build("bottlenecks")
+            .text("class", ["exposed_communication"])
+            .text("code", [code])
+            .i64("gain_ns", [None::<i64>])
+            .f64("gain_share", [None::<f64>])
+            .text(
+                "sentence",
+                ["the first of 10 communication kernels takes 300 ms; check it"],
+            );
+        sentence(&summary([wall(500 * MS, 9), idle, exposure, found, bricks]))
+    };
+    let first = text("first_collective");
+    assert!(
+        first.contains(
+            "bound by the first of 10 collectives, hcom_broadcast: it takes 300 ms, 60 % of the wall, more than all others together \
+             (start-up, or late ranks); of the other 200 ms, 55 % is idle, 25 % is computation, 20 % is exposed communication"
+        ),
+        "{first}"
+    );
+    let other = text("exposed_communication");
+    assert!(
+        other.contains("bound by exposed communication: 68 % of the wall"),
+        "{other}"
+    );
+}
+
+#[test]
 fn set_up_does_not_hide_a_larger_wait() {
     let text = |waits: f64, code: &'static str| {
         let [idle, exposure] = devices(&[("gpu0", 30 * MS, MS, 0, 0)]);
