@@ -21,7 +21,9 @@ pub struct Work {
     /// Clipped to the window.
     pub start_ns: i64,
     pub end_ns: i64,
+    /// The call that launched it, or if that was not recorded the brick.
     pub launch: Option<(i64, i64)>,
+    pub is_call_recorded: bool,
     pub blocks: Option<i64>,
     pub threads: Option<i64>,
     pub copy: Option<Copy>,
@@ -271,6 +273,7 @@ impl Device {
                 stream: stream.get(row),
                 start_ns,
                 end_ns,
+                is_call_recorded: call.is_some(),
                 launch: call.or_else(|| brick.get(row).zip(brick_end.get(row))),
                 blocks: blocks.and_then(|blocks| blocks.get(row)),
                 threads: threads.and_then(|threads| threads.get(row)),

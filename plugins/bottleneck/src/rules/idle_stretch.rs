@@ -197,6 +197,19 @@ fn not_started(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
     let mut gaps = gaps(facts, device, Cause::Device).0;
     // Shorter ones are what a device needs to start any work.
     gaps.retain(|gap| gap.dur_ns() > facts.scale.way_ns);
+    if facts.share(total_ns(&gaps)) < options.idle_stretch.stretch_share {
+        return;
+    }
+    // An operator that launches work may do so at its end, on another thread.
+    let work = facts
+        .device
+        .of(Some(device))
+        .filter(|work| work.is_call_recorded);
+    let launched: BTreeMap<(u64, bool), &Work> = work
+        .map(|work| ((work.id, !work.is_kernel()), work))
+        .collect();
+    let next = |gap: &Gap| launched.get(&(gap.next, gap.next_is_copy)).copied();
+    gaps.retain(|gap| next(gap).is_some());
     let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
     let share = facts.share(ns);
     if n < 2
@@ -209,7 +222,7 @@ fn not_started(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
     let name = Idle::device_name(device);
     let mut before: BTreeMap<&str, i64> = BTreeMap::new();
     for gap in &gaps {
-        let work = next(facts, gap).map_or("work", |work| facts.device.name(work));
+        let work = next(gap).map_or("work", |work| facts.device.name(work));
         let sum = before.entry(work).or_default();
         *sum = sum.saturating_add(gap.dur_ns());
     }
@@ -218,6 +231,8 @@ fn not_started(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         .max_by_key(|(name, ns)| (**ns, Reverse(**name)));
     let most = most.map_or("work", |(name, _)| name);
     let during = times(&gaps);
+    let named = names_in_gaps(facts, &during, ns);
+    let is_named = is_most(&named);
     let suggestion = if takes_managed_memory(facts) {
         "the program takes managed memory, whose pages may move before a kernel starts (inferred): record page migrations, or prefetch with `cudaMemPrefetchAsync`"
     } else {
@@ -234,13 +249,19 @@ fn not_started(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
             "the launches and the gaps are recorded, what held the work is not".into(),
         ),
         lead: format!(
-            "launched work does not start on {name} although it is idle, for {} of the wall ({} gaps of {} on average, most before {})",
+            "launched work does not start on {name} although it is idle, for {} of the wall ({} gaps of {} on average, most before {}){}",
             percent(share),
             count(n),
             time(ns / n as i64),
-            short(most)
+            short(most),
+            shares_of(&named, is_named)
         ),
-        fix: "what holds it was not recorded".into(),
+        fix: if is_named {
+            "find out whether what the host does meanwhile holds it"
+        } else {
+            "what holds it was not recorded"
+        }
+        .into(),
         evidence: gaps_sql(gaps),
         assumption: "none: what held the work was not recorded, so no gain is claimed".into(),
         considered: format!(

@@ -252,8 +252,19 @@ fn a_gap_after_a_launch_is_not_the_host_s() {
 
 /// Twenty kernels of 500 µs, launched at the start, with `gap_us` between them in which nothing runs.
 fn held_kernels(gap_us: i64, calls: &'static str) -> Option<(Option<i64>, String, String)> {
+    held_beside(gap_us, calls, None, None)
+}
+
+/// `name` is what the host does in the gaps, `operator` what launched the kernels if no call did.
+fn held_beside(
+    gap_us: i64,
+    calls: &'static str,
+    name: Option<&'static str>,
+    operator: Option<&'static str>,
+) -> Option<(Option<i64>, String, String)> {
     let of = |n: i64| Work {
-        called_us: Some(n),
+        called_us: operator.is_none().then_some(n),
+        brick: operator,
         ..Work::at("solve", 100 + n * (500 + gap_us), 500)
     };
     let rows: Vec<Work> = (0..20).map(of).collect();
@@ -265,11 +276,18 @@ fn held_kernels(gap_us: i64, calls: &'static str) -> Option<(Option<i64>, String
         .i64("longest_ns", [US])
         .i64("first_ns", [0_i64])
         .i64("first_end_ns", [US]);
+    let kind = if name.is_some() { "work" } else { "gap" };
+    let in_gap = |n: i64| {
+        let start_us = 600 + n * (500 + gap_us);
+        (kind, name, "thread 0", 0, start_us, gap_us)
+    };
+    let in_gaps: Vec<_> = (0..19).map(in_gap).collect();
     let inputs = [
         facts(wall_us),
         kernels(&rows),
         path(&[("work", wall_us)]),
         call,
+        pieces(&in_gaps),
     ];
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
     let codes = texts(&output, "bottlenecks", "code");
@@ -296,6 +314,17 @@ fn launched_work_that_does_not_start_on_an_idle_device_is_found() {
         suggestion.starts_with("the program takes managed memory"),
         "{suggestion}"
     );
+    let (_, sentence, _) =
+        held_beside(200, "cudaLaunchKernel", Some("compile"), None).expect("a finding");
+    assert!(
+        sentence.ends_with(
+            " (100 % of it in compile); find out whether what the host does meanwhile holds it"
+        ),
+        "{sentence}"
+    );
+    // Another thread may launch what an operator left to it.
+    let of_operator = held_beside(200, "cudaLaunchKernel", None, Some("aten::mm"));
+    assert_eq!(of_operator, None);
     // A launch may be on its way for as long.
     assert_eq!(held_kernels(90, "cudaLaunchKernel"), None);
 }
