@@ -553,7 +553,7 @@ fn one_call_like_no_other_is_no_pattern() {
     says(
         &headline,
         "one call",
-        "one of 61 calls of ncclDevKernel_AllReduce",
+        "the first of 61 collectives, ncclDevKernel_AllReduce",
     );
     let sentence = headline["sentence"].as_str().unwrap();
     assert!(

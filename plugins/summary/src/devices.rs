@@ -206,11 +206,14 @@ fn stream_numbers(device: &Device) -> Option<String> {
         .then(|| streams.join(", "))
 }
 
-/// Streams of each device, from lanes named `gpu0/stream 7`.
+/// Streams of each device, from lanes named `gpu0/stream 7`, or `rank 0 gpu0/stream 7` in a job. A stream that was not
+/// recorded is a `?`.
 fn streams(lanes: &Table) -> Result<BTreeMap<String, Vec<String>>> {
     let mut out: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for lane in lanes.text("lane")?.iter().flatten() {
-        if let Some((place, stream)) = lane.rsplit_once("/stream ") {
+        let parts = lane.rsplit_once("/stream ");
+        if let Some((place, stream)) = parts.filter(|(_, stream)| *stream != "?") {
+            let place = place.strip_prefix("rank 0 ").unwrap_or(place);
             let of = out.entry(place.to_owned()).or_default();
             of.push(stream.to_owned());
         }

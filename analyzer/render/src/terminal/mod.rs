@@ -103,6 +103,9 @@ pub fn render(report: &Report, page: Page<'_>) -> String {
         Detail::Findings => findings::all(report, &mut out),
         Detail::Head | Detail::Brief | Detail::Full => findings::head(report, &mut out),
     }
+    if page.detail == Detail::Brief {
+        opening::threads(report, &mut out);
+    }
     match page.detail {
         Detail::Head | Detail::Findings => failures(report, &mut out),
         Detail::Brief | Detail::Full => sections(report, &mut out),

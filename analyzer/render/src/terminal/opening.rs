@@ -80,20 +80,19 @@ pub fn devices(report: &Report, out: &mut Out<'_>) {
         out.blank();
         bars(&devices, out);
     }
-    if out.page.detail == Detail::Brief {
-        if let Some(kernels) = opening.kernels() {
-            let rest = opening.all_kernels(KERNELS);
-            first_rows(
-                ("kernels", "by time on devices"),
-                &kernels,
-                (KERNELS, rest),
-                out,
-            );
-        }
-        if let Some(threads) = opening.threads() {
-            let rest = opening.all_threads(THREADS);
-            first_rows(("host threads", "by work"), threads, (THREADS, rest), out);
-        }
+    let kernels = opening.kernels();
+    if let Some(kernels) = kernels.filter(|_| out.page.detail == Detail::Brief) {
+        let title = ("kernels", "by time on devices");
+        let rest = opening.all_kernels(KERNELS);
+        first_rows(title, &kernels, (KERNELS, rest), out);
+    }
+}
+
+pub fn threads(report: &Report, out: &mut Out<'_>) {
+    let opening = Opening::new(report);
+    if let Some((opening, threads)) = opening.and_then(|of| Some((of, of.threads()?))) {
+        let rest = opening.all_threads(THREADS);
+        first_rows(("host threads", "by work"), threads, (THREADS, rest), out);
     }
 }
 
