@@ -55,6 +55,7 @@ fn comparison(names: Vec<Compared>) -> Comparison {
         path: Vec::new(),
         counts: Vec::new(),
         capped: 0,
+        devices: Default::default(),
         has_one_device: false,
     }
 }
