@@ -644,12 +644,15 @@ fn beside_gaps(facts: &Facts, gap: f64) -> String {
         let is_beside = facts.devices.is_empty()
             && !facts.host.bricks.is_empty()
             && facts.path_gap.is_some_and(leaves_out);
-        let most = if is_beside {
-            format!(", then {}", recorded(&facts.host.bricks))
-        } else {
-            most.map_or(String::new(), |(name, share)| {
+        let copies = facts.path.as_ref().map_or(0.0, |path| path.copy);
+        let copies = Some(copies).filter(|share| *share >= MIN_PART);
+        let most = match (most, copies) {
+            _ if is_beside => format!(", then {}", recorded(&facts.host.bricks)),
+            (Some((name, share)), copies) if copies.is_none_or(|copies| copies <= *share) => {
                 format!(", then {} in {}", percent(*share), short(name))
-            })
+            }
+            (_, Some(copies)) => format!(", then {} in copies", percent(copies)),
+            (_, None) => String::new(),
         };
         let mut names = facts.host.bricks.iter().chain(&facts.host.waits);
         let uses_device = names.any(|row| vendors::call(&row.0).is_some());

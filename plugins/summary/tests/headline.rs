@@ -1903,6 +1903,35 @@ fn set_up_and_small_grids_do_not_hide_more_time_without_records() {
 }
 
 #[test]
+fn beside_unrecorded_time_copies_are_named_if_they_are_most_of_the_rest() {
+    let text = |copies: f64| {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 10 * MS, 0, 30 * MS)]);
+        let kinds = Table::build("path_kinds")
+            .text("kind", ["gap", "transfer", "work"])
+            .f64("wall_share", [0.55, copies, 0.45 - copies]);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            lanes(&[("thread 0", 5 * MS, 100 * MS)]),
+            categories(&[("host", "memory", 5 * MS)]),
+            kinds,
+            path_names(&[("gemm", "GEMM", 0.45 - copies)]),
+        ]))
+    };
+    let most = text(0.3);
+    assert!(
+        most.contains("bound by unrecorded time: 55 % of the wall, then 30 % in copies"),
+        "{most}"
+    );
+    let few = text(0.05);
+    assert!(
+        few.contains("bound by unrecorded time: 55 % of the wall, then 40 % in gemm"),
+        "{few}"
+    );
+}
+
+#[test]
 fn how_kernels_compute_comes_before_their_names() {
     let text = |severity: &'static str| {
         let [idle, exposure] = devices(&[("gpu0", 100 * MS, 80 * MS, 0, 0)]);

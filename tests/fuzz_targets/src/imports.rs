@@ -405,14 +405,14 @@ pub fn speedscope(bytes: &[u8]) -> bool {
     })
 }
 
-/// Profiles of the Firefox Profiler. Every time is a sample.
+/// Profiles of the Firefox Profiler. A sample becomes as many rows as its CPU time or weight has: at most 16 on average, and
+/// one more in each thread.
 pub fn firefox(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = read(&firefox::IMPORTER, file, &by_length(bytes), into, notes);
         let read = notes.read.get("sample").copied().unwrap_or(0);
         let kept = notes.kept.get("samples").copied().unwrap_or(0);
-        let far = notes.left_out.get(FAR_SAMPLE).copied().unwrap_or(0);
-        assert_eq!(kept + far, read, "samples");
+        assert!(kept <= 17 * read, "{kept} rows of {read} samples");
         result
     })
 }
