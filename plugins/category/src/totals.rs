@@ -7,6 +7,7 @@ use trueno_analysis::lanes::{Label, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, WAITI
 use trueno_analysis::pools::Pools;
 use trueno_analysis::sweep::OpenIntervals;
 use trueno_analysis::unions::{GroupedUnions, UnionLength};
+use trueno_analysis::vendors::{self, Call};
 use trueno_analysis::waits::names_a_wait;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,13 +165,14 @@ enum Role {
 
 fn role(run: &Lanes, label: &Label) -> Role {
     let text = |number| run.texts.text(number);
+    let name = text(label.name);
     // Calls of the system have no category of their own.
     let is_wait = match label.category {
         WAITING => true,
-        OUTSIDE => names_a_wait(text(label.name), true),
+        OUTSIDE => names_a_wait(name, true),
         _ => false,
     };
-    if is_wait {
+    if is_wait || matches!(vendors::call(name), Some(Call::Wait(_))) {
         Role::Waits
     } else if matches!(text(label.kind), "run" | "iteration" | "layer") {
         Role::Frames

@@ -38,6 +38,25 @@ fn decode() -> RunFixture {
 }
 
 #[test]
+fn a_thread_that_waits_for_a_device_does_not_work() {
+    let fixture = RunFixture {
+        wall_ns: Some(100),
+        threads: vec![(0, Some("main"))],
+        bricks: vec![interval(1, "brick", "step", 0, 100)],
+        calls: vec![
+            interval(2, "", "hipDeviceSynchronize", 0, 60),
+            interval(3, "", "hipLaunchKernel", 60, 95),
+        ],
+        ..RunFixture::default()
+    };
+    let columns = ["lane", "busy_ns", "waiting_ns", "most_name", "most_ns"];
+    assert_eq!(
+        lines(analyse(&fixture).table("by_lane"), &columns),
+        ["thread 0 main | 100 | 60 | hipLaunchKernel | 35"]
+    );
+}
+
+#[test]
 fn every_instant_of_the_window_is_in_one_category() {
     let out = analyse(&decode());
     let columns = ["lane_kind", "category", "calls", "self_ns", "inclusive_ns"];
