@@ -11,6 +11,7 @@
 mod document;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{SampleRow, SyncRow, ThreadRow};
@@ -97,7 +98,7 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
     };
     let shared = stack_rows(&document.shared, about, &mut stacks, import)?;
     let (mut end_ns, mut next_id) = (0, 1);
-    let weight_of_row = weight_of_row(&document.threads);
+    let weights_of_rows = weights_of_rows(&document.threads);
     let cpu_times = CpuTimes::of(document);
     for ((thread, times), number) in document.threads.iter().zip(&times).zip(0..) {
         let row = ThreadRow {
@@ -127,7 +128,7 @@ fn write(document: &Document, import: &mut Import<'_>) -> Result<Option<i64>, Er
         let cpu_times = cpu_times.as_ref();
         match cpu_times.filter(|_| thread.samples.has_cpu_times()) {
             Some(unit) => of_thread.by_cpu_time(*unit, &mut next_id, import)?,
-            None => of_thread.by_weight(weight_of_row, import)?,
+            None => of_thread.by_weight(&weights_of_rows, import)?,
         }
     }
     if !document.counters.is_empty() {
@@ -151,6 +152,9 @@ fn times_ns(times_ms: &[f64], first_ms: f64, import: &mut Import<'_>) -> Vec<Opt
     };
     times_ms.iter().map(time_ns).collect()
 }
+
+/// The type of weights that are numbers of samples.
+const SAMPLES: &str = "samples";
 
 /// Most rows that a sample becomes, on average: whatever a file states, its run is not much larger.
 const MAX_ROWS: f64 = 16.0;
@@ -194,42 +198,104 @@ impl CpuTimes {
     }
 }
 
-/// For how much weight one row stands: the smallest weight, as far as that makes no more than [`MAX_ROWS`] rows a sample.
-/// `None` if weights are not stated, are all alike, or may be negative, as of memory that was released.
-fn weight_of_row(threads: &[Thread]) -> Option<f64> {
-    let weights = threads.iter().flat_map(|thread| {
-        let count = thread.samples.stack.0.len();
-        (0..count).map(|at| thread.samples.weight_at(at))
-    });
-    let (mut least, mut most, mut sum, mut count) = (f64::INFINITY, 0.0_f64, 0.0, 0.0);
-    for weight in weights {
-        let weight = weight.filter(|weight| *weight >= 0.0)?;
-        count += 1.0;
-        if weight > 0.0 {
-            (least, most, sum) = (least.min(weight), most.max(weight), sum + weight);
+/// For how much weight one row stands, by the type of weights. Threads without weights count each sample once.
+fn weights_of_rows(threads: &[Thread]) -> BTreeMap<&str, f64> {
+    let mut all: BTreeMap<&str, Weights> = BTreeMap::new();
+    for samples in threads.iter().map(|thread| &thread.samples) {
+        let of_type = all.entry(samples.weight_type()).or_default();
+        let places = 0..samples.stack.0.len();
+        for weight in places.filter_map(|at| samples.weight_at(at)) {
+            of_type.add(weight);
         }
     }
-    (least < most && sum > 0.0).then(|| least.max(sum / (count * MAX_ROWS)))
+    let all = all.into_iter();
+    all.filter_map(|(of, weights)| Some((of, weights.of_row(of)?)))
+        .collect()
 }
 
-/// Turns weights into numbers of equal rows: a row whenever their sum passes a multiple of `of_row`. No function gains or
-/// loses more than one row by it.
+#[derive(Debug)]
+struct Weights {
+    count: f64,
+    sum: f64,
+    least: f64,
+    /// Of those above 0.
+    least_positive: f64,
+    most: f64,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            count: 0.0,
+            sum: 0.0,
+            least: f64::INFINITY,
+            least_positive: f64::INFINITY,
+            most: 0.0,
+        }
+    }
+}
+
+impl Weights {
+    fn add(&mut self, weight: f64) {
+        self.count += 1.0;
+        self.sum += weight;
+        self.least = self.least.min(weight);
+        self.most = self.most.max(weight);
+        if weight > 0.0 {
+            self.least_positive = self.least_positive.min(weight);
+        }
+    }
+
+    /// `None` if all are alike, or may be negative, as of memory that was released.
+    fn of_row(&self, weight_type: &str) -> Option<f64> {
+        if self.least < 0.0 || self.least >= self.most {
+            return None;
+        }
+        Some(match weight_type {
+            // A weight is a number of samples with one stack.
+            SAMPLES => self.least_positive.max(self.sum / (self.count * MAX_ROWS)),
+            // As many rows as there are samples: more would look like more evidence.
+            _ => self.sum / self.count,
+        })
+    }
+}
+
+/// Turns the weights of a thread into equal rows, one in each stretch of `of_row`. Where in its stretch a row falls is a
+/// hash of its number: with even distances, a program in step with them would show one of its functions only.
 struct Rows {
+    thread: u32,
     of_row: f64,
-    rest: f64,
+    /// Weight so far, in rows.
+    passed: f64,
+    count: u64,
 }
 
 impl Rows {
-    fn new(of_row: f64) -> Self {
-        let rest = of_row / 2.0;
-        Self { of_row, rest }
+    fn new(thread: u32, of_row: f64) -> Self {
+        Self {
+            thread,
+            of_row,
+            passed: 0.0,
+            count: 0,
+        }
     }
 
     fn next(&mut self, weight: f64) -> u64 {
-        let sum = self.rest + weight;
-        let count = (sum / self.of_row).floor();
-        self.rest = sum - count * self.of_row;
-        count as u64
+        self.passed += weight / self.of_row;
+        let before = self.count;
+        while self.count as f64 + self.place() < self.passed {
+            self.count += 1;
+        }
+        self.count - before
+    }
+
+    /// Place of the next row in its stretch, from 0 to 1 (the finaliser of SplitMix64).
+    fn place(&self) -> f64 {
+        let seed = (u64::from(self.thread) << 40) ^ self.count;
+        let mixed = seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
@@ -262,7 +328,7 @@ impl OfThread<'_> {
     ) -> Result<(), Error> {
         let (event, off_cpu) = (import.text(times.event), import.text("off_cpu"));
         let period = rounded_count(times.of_row);
-        let mut rows = Rows::new(times.of_row);
+        let mut rows = Rows::new(self.number, times.of_row);
         let mut before_ns = None;
         for (at, time_ns) in self.times_ns.iter().enumerate() {
             let Some(time_ns) = *time_ns else { continue };
@@ -295,10 +361,15 @@ impl OfThread<'_> {
         Ok(())
     }
 
-    fn by_weight(&self, of_row: Option<f64>, import: &mut Import<'_>) -> Result<(), Error> {
-        let event = self.samples.weight_type.as_deref().unwrap_or("samples");
-        let event = import.text(event);
-        let mut rows = of_row.map(Rows::new);
+    fn by_weight(
+        &self,
+        weights_of_rows: &BTreeMap<&str, f64>,
+        import: &mut Import<'_>,
+    ) -> Result<(), Error> {
+        let weight_type = self.samples.weight_type();
+        let event = import.text(weight_type);
+        let of_row = weights_of_rows.get(weight_type);
+        let mut rows = of_row.map(|of_row| Rows::new(self.number, *of_row));
         for (at, time_ns) in self.times_ns.iter().enumerate() {
             let Some(time_ns) = *time_ns else { continue };
             let stack = self.stack(at, import);

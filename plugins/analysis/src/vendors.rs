@@ -800,7 +800,9 @@ impl XlaFramework {
             "ExecutorState::Process",
             "FunctionRun",
         ];
-        if name.starts_with("PjitFunction") || name.contains("jax/_src/") {
+        const JAX: [&str; 3] = ["PjitFunction", "JaxPmapFunction", "JaxCompiledFunction"];
+        let is_of_jax = JAX.iter().any(|start| name.starts_with(start));
+        if is_of_jax || name.contains("jax/_src/") {
             return Some(Self::Jax);
         }
         let is_of_tensorflow = TENSORFLOW.iter().any(|start| name.starts_with(start));

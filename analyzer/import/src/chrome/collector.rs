@@ -260,8 +260,8 @@ impl<'a> Collector<'a> {
         }
         let next = match float(time).and_then(Unit::of) {
             Some(unit) => format!(
-                ", and these look like {unit} (hint: divide ts and dur by {}, and import again)",
-                unit.per_microsecond()
+                ", and these look like {unit} (hint: {}, and import again)",
+                unit.hint()
             ),
             None => " within 146 years".to_owned(),
         };
@@ -455,20 +455,24 @@ impl<'a> Collector<'a> {
         start
     }
 
-    /// Labels of ranks by process, if the names of all processes with rows hold one and there are several. Empty
-    /// otherwise.
+    /// Labels of ranks by process, if the names of all processes with host lanes hold one and there are several. Empty
+    /// otherwise. Without host lanes, those of all processes with device work.
     pub fn labels_of_names(&self) -> HashMap<Vec<u8>, String> {
-        let mut processes = self.lanes.numbered_processes();
-        processes.extend(&self.device_processes);
-        let labels: Option<HashMap<Vec<u8>, String>> = processes
-            .into_iter()
-            .map(|id| {
-                let process = id.to_string().into_bytes();
-                let label = rank_of_name(self.lanes.name_of(&process)?)?.to_owned();
-                Some((process, label))
-            })
-            .collect();
-        let labels = labels.unwrap_or_default();
+        let label = |id: &u64| {
+            let process = id.to_string().into_bytes();
+            let label = rank_of_name(self.lanes.name_of(&process)?)?.to_owned();
+            Some((process, label))
+        };
+        let hosts = self.lanes.numbered_processes();
+        let devices = &self.device_processes;
+        let labels: Option<HashMap<Vec<u8>, String>> = match hosts.is_empty() {
+            true => devices.iter().map(label).collect(),
+            false => hosts.iter().map(label).collect(),
+        };
+        let mut labels = labels.unwrap_or_default();
+        if !labels.is_empty() {
+            labels.extend(devices.iter().filter_map(label));
+        }
         let different: BTreeSet<&String> = labels.values().collect();
         if different.len() > 1 {
             labels

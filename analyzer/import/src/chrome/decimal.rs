@@ -31,10 +31,13 @@ impl Unit {
         (time.abs() < MAX_NS as f64).then_some(Self::Nanoseconds)
     }
 
-    pub fn per_microsecond(self) -> u32 {
+    pub fn hint(self) -> &'static str {
         match self {
-            Self::Nanoseconds => 1000,
-            Self::Ticks => 10,
+            Self::Nanoseconds => "divide ts and dur by 1000",
+            // A machine that has been up for 116 days or more has as many nanoseconds.
+            Self::Ticks => {
+                "divide ts and dur by 10, or by 1000 if they are nanoseconds since the machine started"
+            }
         }
     }
 }

@@ -105,7 +105,7 @@ impl Event {
         std::str::from_utf8(&rank.text).ok()?.parse().ok()
     }
 
-    /// Equal for rows that state the same: to tell a row that is in the file twice from two alike.
+    /// Equal for rows with equal arguments. Separates a row that is in the file twice from two rows of equal times.
     pub fn hash_of_arguments(&self) -> u32 {
         let of = &self.arguments;
         let signed = |value: Option<i64>| value.map(i64::cast_unsigned);

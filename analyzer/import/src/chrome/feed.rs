@@ -22,6 +22,10 @@ pub(crate) const NO_NAME_OR_TIMES: &str = "row without a name, or without times"
 pub(crate) const NO_COUNTER: &str = "counter without a name or a number";
 pub(crate) const NO_BYTES: &str = "allocation or release that states no bytes";
 
+/// A warning about counters of rocprofv3 without a kernel trace beside them.
+pub(crate) const COUNTED_ALONE: &str = "kernels come from counter_collection, and there is no kernel trace: rocprofv3 runs kernels \
+     one at a time while it counts, so gaps between them are its own";
+
 /// Text of the fact with code `kernels_one_by_one`.
 const ONE_BY_ONE: &str =
     "the profiler collected counters of single kernels, and ran kernels one by one meanwhile";

@@ -12,8 +12,11 @@ pub(super) struct SumOfCalls {
 }
 
 impl SumOfCalls {
-    /// `None` of an interval: a sum states its `count` and `avg ms`, and its length is the product of both.
+    /// `None` if the event is an interval. A sum is called `Total …`, and takes its `count` times its `avg ms`.
     pub fn of(event: &Event, dur_ns: i64) -> Option<Self> {
+        if !event.name.starts_with(b"Total ") {
+            return None;
+        }
         let argument = |name: &[u8]| {
             let mut arguments = event.others.iter();
             float(&arguments.find(|of| of.name == name)?.text)

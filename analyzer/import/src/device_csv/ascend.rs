@@ -25,7 +25,9 @@ pub fn without_instance<'r>(row: Row<'r>, name: &'r str) -> &'r str {
         return &name[..kind.len()];
     }
     let operator = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    let is_of_kind = !operator.is_empty() && kind.starts_with(operator);
+    // `MatMulV2` of the type `MatMulV3` is no second `MatMulV`.
+    let rest = kind.strip_prefix(operator).filter(|_| !operator.is_empty());
+    let is_of_kind = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     if is_of_kind && !kind.starts_with(name) {
         operator
     } else {

@@ -4,13 +4,9 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::columns::{Column, Row, Table, Unit};
 use super::{ascend, smi, sums};
-use crate::chrome::feed::{Feed, Kind, NO_BYTES, NO_COUNTER, NO_TIMES, Slice};
+use crate::chrome::feed::{COUNTED_ALONE, Feed, Kind, NO_BYTES, NO_COUNTER, NO_TIMES, Slice};
 use crate::cuda::cupti_enums::Direction;
 use crate::{Error, Notes};
-
-/// The profiler says so of its counter collection; without a kernel trace nothing else states the kernels.
-const COUNTED_ONE_BY_ONE: &str = "kernels come from counter_collection.csv, and there is no kernel trace: rocprofv3 runs kernels \
-     one at a time while it counts, so gaps between them are its own";
 
 pub struct Rows<'a> {
     feed: Feed<'a>,
@@ -300,7 +296,7 @@ impl<'a> Rows<'a> {
             return self.feed.counter(process, name, times_ns.0, value);
         };
         if !self.has_kernels && self.counted.insert(key) {
-            self.feed.notes().warn(COUNTED_ONE_BY_ONE);
+            self.feed.notes().warn(COUNTED_ALONE);
             self.work(row, times_ns)?;
         }
         self.feed

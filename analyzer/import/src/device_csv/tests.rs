@@ -292,6 +292,7 @@ fn instances_of_one_operator_of_ascend_have_its_name() {
             ("ReduceSum147", "ReduceSumD", "ReduceSum"),
             ("LpNormReduceV2166", "LpNormReduceV2", "LpNormReduceV2"),
             ("MatMulV2", "MatMulV2", "MatMulV2"),
+            ("MatMulV2", "MatMulV3", "MatMulV2"),
             ("Foo2", "Foo2D", "Foo2"),
             ("aclnnMm_MatMulV2", "MatMulV2", "aclnnMm_MatMulV2"),
             (

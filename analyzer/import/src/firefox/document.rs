@@ -25,7 +25,7 @@ pub struct Meta {
     /// Milliseconds between samples.
     interval: Option<f64>,
     #[serde(rename = "sampleUnits")]
-    sample_units: SampleUnits,
+    sample_units: Option<SampleUnits>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -38,7 +38,8 @@ struct SampleUnits {
 impl Meta {
     /// Nanoseconds in a unit of CPU time. `None` if it is counted in cycles.
     pub fn cpu_unit_ns(&self) -> Option<f64> {
-        match self.sample_units.cpu_delta.as_deref() {
+        let units = self.sample_units.as_ref();
+        match units.and_then(|units| units.cpu_delta.as_deref()) {
             Some("ns") => Some(1.0),
             Some("ms") => Some(1e6),
             Some("variable CPU cycles") => None,
@@ -207,11 +208,14 @@ pub struct Samples {
     time_deltas: Option<Vec<f64>>,
     weight: Option<Vec<Option<f64>>>,
     #[serde(rename = "weightType")]
-    pub weight_type: Option<String>,
+    weight_type: Option<String>,
     /// CPU time of the thread since the sample before.
     #[serde(rename = "threadCPUDelta")]
     cpu_deltas: Option<Vec<Option<f64>>>,
 }
+
+/// Larger weights and times are no measurements, and sums of them would lose all others.
+const MOST: f64 = 1e18;
 
 impl Samples {
     /// Milliseconds since the start of the profile.
@@ -230,8 +234,15 @@ impl Samples {
         }
     }
 
+    pub fn weight_type(&self) -> &str {
+        self.weight_type.as_deref().unwrap_or("samples")
+    }
+
+    /// `None` of a thread without weights. In a list of weights, one that is missing or absurd is 1.
     pub fn weight_at(&self, at: usize) -> Option<f64> {
-        self.weight.as_ref()?.get(at).copied().flatten()
+        let weight = self.weight.as_ref()?.get(at).copied().flatten();
+        let weight = weight.filter(|weight| weight.abs() <= MOST);
+        Some(weight.unwrap_or(1.0))
     }
 
     pub fn has_cpu_times(&self) -> bool {
@@ -240,7 +251,7 @@ impl Samples {
 
     pub fn cpu_delta_at(&self, at: usize) -> Option<f64> {
         let delta = self.cpu_deltas.as_ref()?.get(at).copied().flatten();
-        delta.filter(|delta| *delta >= 0.0)
+        delta.filter(|delta| (0.0..=MOST).contains(delta))
     }
 }
 

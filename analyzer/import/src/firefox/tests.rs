@@ -119,6 +119,54 @@ fn numbers_that_point_nowhere_are_nothing() {
     );
 }
 
+/// A program of two functions in step with the interval of the profile.
+#[test]
+fn functions_keep_their_shares_of_cpu_time() {
+    let list = |of: &dyn Fn(usize) -> String| -> String {
+        let all: Vec<String> = (0..1_000).map(of).collect();
+        format!("[{}]", all.join(", "))
+    };
+    let samples = format!(
+        r#""samples": {{"length": 1000, "stack": {}, "time": {}, "threadCPUDelta": {}}},"#,
+        list(&|at| (at % 2).to_string()),
+        list(&|at| at.to_string()),
+        list(&|at| [400, 600][at % 2].to_string())
+    );
+    let from = OWN.find("\"samples\"").unwrap();
+    let until = OWN.find("\"stackTable\"").unwrap();
+    let profile = [&OWN[..from], &samples, &OWN[until..]].concat();
+    let run = read(&profile, &Options::default()).unwrap();
+    let stacks = run.rows("samples", "stack");
+    assert!((499..=501).contains(&stacks.len()), "{}", stacks.len());
+    let first = stacks.iter().filter(|stack| **stack == "1").count();
+    // 40 % of them, within four standard deviations of independent samples.
+    assert!((156..=244).contains(&first), "{first}");
+}
+
+/// Weights are of one thread; another has none. A weight of 0 is no sample.
+#[test]
+fn weights_of_one_type_do_not_count_for_another() {
+    let thread = |weights: &str| {
+        let from = OWN.find("\"samples\"").unwrap();
+        let until = OWN.find("\"stackTable\"").unwrap();
+        let samples = format!(
+            r#""samples": {{"length": 4, "stack": [0, 1, 0, 1], "time": [0, 1, 2, 3], {weights}}},"#
+        );
+        [&OWN[..from], &samples, &OWN[until..]].concat()
+    };
+    let count = |weights: &str| {
+        let run = read(&thread(weights), &Options::default()).unwrap();
+        let stacks = run.rows("samples", "stack");
+        ["1", "2"].map(|of| stacks.iter().filter(|stack| **stack == of).count())
+    };
+    assert_eq!(count(r#""weight": null"#), [2, 2]);
+    assert_eq!(count(r#""weight": [1, 0, 1, 0]"#), [2, 0]);
+    assert_eq!(count(r#""weight": [2, 1, 2, null]"#), [4, 2]);
+    // Durations are no numbers of samples: as many rows as samples.
+    let [a, b] = count(r#""weight": [3, 1, 3, 1], "weightType": "tracing-ms""#);
+    assert_eq!(a + b, 4);
+}
+
 /// The thread ran for 1 ms before the second sample and for 2 ms before the last two together, and slept for 7 ms.
 #[test]
 fn samples_count_by_the_cpu_time_of_their_thread_and_sleep_is_a_wait() {
@@ -141,26 +189,32 @@ fn samples_count_by_the_cpu_time_of_their_thread_and_sleep_is_a_wait() {
         ["1 off_cpu 0 1000000 7000000 2"]
     );
     // In nanoseconds.
-    let units = r#""sampleUnits": {"threadCPUDelta": "ns"}, "interval": 0.0004,"#;
+    let units = r#""sampleUnits": {"threadCPUDelta": "ns"}, "interval": 0.0002,"#;
     let in_ns = profile.replace("\"interval\": 1,", units);
     let run = read(&in_ns, &Options::default()).unwrap();
+    let rows = run.rows("samples", "time_ns stack period");
+    let count = |of: &str| rows.iter().filter(|row| **row == of).count();
+    let expected = [
+        ("1000000 2 200", 5),
+        ("9000000 1 200", 2),
+        ("11000000 2 200", 8),
+    ];
     assert_eq!(
-        run.rows("samples", "time_ns stack period"),
-        [
-            "1000000 2 400",
-            "1000000 2 400",
-            "1000000 2 400",
-            "9000000 1 400",
-            "11000000 2 400",
-            "11000000 2 400",
-            "11000000 2 400",
-            "11000000 2 400"
-        ]
+        expected.map(|(row, _)| count(row)),
+        expected.map(|(_, n)| n)
     );
+    assert_eq!(rows.len(), 15);
     // Rows are few, however much time a sample states.
-    let impossible = profile.replace("1600]", "1e30]");
-    let run = read(&impossible, &Options::default()).unwrap();
-    assert!(run.rows("samples", "stack").len() <= 48);
+    let much = profile.replace("1600]", "1e17]");
+    let rows = read(&much, &Options::default()).unwrap();
+    assert!((1..=48).contains(&rows.rows("samples", "stack").len()));
+    for absurd in ["1e30]", "1e306]", "1e309]"] {
+        let absurd = profile.replace("1600]", absurd);
+        let Ok(run) = read(&absurd, &Options::default()) else {
+            continue;
+        };
+        assert!((1..=3).contains(&run.rows("samples", "stack").len()));
+    }
     // A number of cycles is no time.
     let units = r#""sampleUnits": {"threadCPUDelta": "variable CPU cycles"}, "interval": 1,"#;
     let in_cycles = profile.replace("\"interval\": 1,", units);

@@ -30,6 +30,8 @@ const RANGES: [&str; 4] = [
     "NvtxtPushPopRange",
     "NvtxtStartEndRange",
 ];
+/// Ranges that nest on their thread.
+const PUSH_POP: [&str; 2] = ["NvtxPushPopRange", "NvtxtPushPopRange"];
 const MARKS: [&str; 2] = ["NvtxMark", "NvtxtMark"];
 const TYPES: &str = "ENUM_NSYS_EVENT_TYPE";
 /// Of the columns of `NVTX_EVENTS`, the one with the type.
@@ -162,10 +164,11 @@ fn find_iterations(
         else {
             return Ok(());
         };
-        let is_range = match kind {
-            Value::Int(number) => is_range(types, *number),
-            _ => true,
+        let word = match kind {
+            Value::Int(number) => type_word(types, *number),
+            _ => Some(PUSH_POP[0]),
         };
+        let is_range = word.is_some_and(|word| RANGES.contains(&word));
         let name = match (text, id) {
             (Value::Text(text), _) => Some(&**text),
             (_, Value::Int(id)) => context.string(Some(*id)),
@@ -174,7 +177,10 @@ fn find_iterations(
         if let Some(name) = name.filter(|_| is_range && doubtful.is_near(*start)) {
             let of_process = candidates.entry(Process::of(*thread)).or_default();
             of_process.add(*thread, *start, *end, name);
-            unclosed.add(*thread, *start, *end, name);
+            // Others may overlap.
+            if word.is_some_and(|word| PUSH_POP.contains(&word)) {
+                unclosed.add(*thread, *start, *end, name);
+            }
         }
         Ok(())
     })?;
@@ -190,12 +196,10 @@ fn find_iterations(
     })
 }
 
-fn is_range(types: &EnumTable, number: i64) -> bool {
+fn type_word(types: &EnumTable, number: i64) -> Option<&str> {
     let known = || EVENT_TYPES.iter().find(|(known, _)| *known == number);
-    let word = types
-        .word(number)
-        .or_else(|| known().map(|(_, word)| *word));
-    word.is_some_and(|word| RANGES.contains(&word))
+    let word = types.word(number);
+    word.or_else(|| known().map(|(_, word)| *word))
 }
 
 struct Host {
@@ -218,9 +222,9 @@ impl Host {
     fn nvtx(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
         context.visited(&record.scan.table);
         let number = record.int(EVENT_TYPE, context.notes);
-        let known = || EVENT_TYPES.iter().find(|(known, _)| Some(*known) == number);
-        let word = number.and_then(|number| self.types.word(number));
-        match word.or_else(|| known().map(|(_, word)| *word)) {
+        let word = number.and_then(|number| type_word(&self.types, number));
+        let is_push_pop = word.is_none_or(|word| PUSH_POP.contains(&word));
+        match word {
             Some(word) if RANGES.contains(&word) => {}
             Some(word) if MARKS.contains(&word) => return self.mark(record, context),
             // An export without types has only ranges worth the name: those with an end.
@@ -252,7 +256,9 @@ impl Host {
         let origin_ns = context.origin_ns;
         let start = start_ns + origin_ns;
         let stated = start + dur_ns;
-        let end = global.map_or(stated, |global| self.unclosed.end(global, start, stated));
+        let end = global
+            .filter(|_| is_push_pop)
+            .map_or(stated, |global| self.unclosed.end(global, start, stated));
         let dur_ns = end - start;
         let text = nvtx_text(record, "range", context);
         let operator = OperatorRange::parse(&text);

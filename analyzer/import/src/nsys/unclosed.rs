@@ -1,26 +1,28 @@
 //! Ranges that the program pushed and never popped.
 //!
-//! Nsight Systems lets them end with the recording, so each seems to hold all that followed. They are told by this: ranges
-//! of one thread with one name but for a rising number (`iteration10`, `iteration11`) end in the same nanosecond, the last
-//! of that thread's ranges. Ranges that were popped end one after the other, however fast. Each is taken to end where the
-//! next begins, and the last after the median of the others.
+//! Nsight Systems lets them end with the recording, so each seems to hold all that followed. Here they are ranges of one
+//! thread, with one name but for a rising number (`iteration10`, `iteration11`), that end in the same nanosecond, the last
+//! of that thread's ranges. Popped ranges end one after the other, however fast: if any range of that name was popped, the
+//! program pops them, and those at the end were open when the recording ended. Each is taken to end where the next begins,
+//! and the last after the median of the others.
 
 use std::collections::BTreeMap;
 
-const MIN_COUNT: usize = 2;
+const MIN_COUNT: usize = 3;
 
-/// Numbered ranges of one name with the latest end so far.
-#[derive(Debug, Default)]
-struct Latest {
-    end: i64,
-    /// Starts and numbers.
-    ranges: Vec<(i64, u64)>,
+/// Numbered ranges of one name.
+#[derive(Debug)]
+enum Numbered {
+    /// All with this end so far: their starts and numbers.
+    Alike(i64, Vec<(i64, u64)>),
+    /// Some were popped.
+    Popped,
 }
 
 /// Candidates, in any order.
 #[derive(Debug, Default)]
 pub struct Candidates {
-    by_name: BTreeMap<(i64, String), Latest>,
+    by_name: BTreeMap<(i64, String), Numbered>,
     /// By thread.
     last_ends: BTreeMap<i64, i64>,
 }
@@ -34,11 +36,13 @@ pub struct Unclosed {
     name: String,
 }
 
+/// `None` of a name with several numbers: it need not be counted up, and no two might be alike.
 fn parse(name: &str) -> Option<(&str, u64)> {
     let name = name.trim_end_matches([')', ']', '#', '.']);
     let stem = name.trim_end_matches(|of: char| of.is_ascii_digit());
     let number = name[stem.len()..].parse().ok()?;
-    Some((stem, number))
+    let has_more = stem.bytes().any(|byte| byte.is_ascii_digit());
+    (!has_more).then_some((stem, number))
 }
 
 impl Candidates {
@@ -48,24 +52,25 @@ impl Candidates {
         let Some((stem, number)) = parse(name) else {
             return;
         };
-        let latest = self.by_name.entry((thread, stem.to_owned())).or_default();
-        if end > latest.end {
-            latest.end = end;
-            latest.ranges.clear();
-        }
-        if end == latest.end {
-            latest.ranges.push((start, number));
+        let of_name = self.by_name.entry((thread, stem.to_owned()));
+        let of_name = of_name.or_insert_with(|| Numbered::Alike(end, Vec::new()));
+        match of_name {
+            Numbered::Alike(same, ranges) if *same == end => ranges.push((start, number)),
+            _ => *of_name = Numbered::Popped,
         }
     }
 
     pub fn find(self) -> Unclosed {
         let mut found = Unclosed::default();
-        for ((thread, stem), mut latest) in self.by_name {
-            latest.ranges.sort_unstable();
-            let pairs = || latest.ranges.windows(2);
+        for ((thread, stem), of_name) in self.by_name {
+            let Numbered::Alike(end, mut ranges) = of_name else {
+                continue;
+            };
+            ranges.sort_unstable();
+            let pairs = || ranges.windows(2);
             let rises = pairs().all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1);
-            let is_last = self.last_ends.get(&thread) == Some(&latest.end);
-            if latest.ranges.len() < MIN_COUNT || !rises || !is_last {
+            let is_last = self.last_ends.get(&thread) == Some(&end);
+            if ranges.len() < MIN_COUNT || !rises || !is_last {
                 continue;
             }
             let mut lengths: Vec<i64> = pairs()
@@ -73,12 +78,12 @@ impl Candidates {
                 .collect();
             lengths.sort_unstable();
             let median = lengths[(lengths.len() - 1) / 2];
-            let nexts = latest.ranges.iter().skip(1).map(|next| Some(next.0));
-            for ((start, _), next) in latest.ranges.iter().zip(nexts.chain([None])) {
-                let inferred = next.unwrap_or(start.saturating_add(median)).min(latest.end);
-                found.ends.insert((thread, *start), (latest.end, inferred));
+            let nexts = ranges.iter().skip(1).map(|next| Some(next.0));
+            for ((start, _), next) in ranges.iter().zip(nexts.chain([None])) {
+                let inferred = next.unwrap_or(start.saturating_add(median)).min(end);
+                found.ends.insert((thread, *start), (end, inferred));
             }
-            if let (true, Some((_, number))) = (found.name.is_empty(), latest.ranges.first()) {
+            if let (true, Some((_, number))) = (found.name.is_empty(), ranges.first()) {
                 found.name = format!("{stem}{number}");
             }
         }
@@ -143,17 +148,22 @@ mod tests {
     fn ranges_that_were_popped_stay() {
         for ranges in [
             // One after the other, however fast.
-            [(1, 10, 902, "level1"), (1, 20, 901, "level2")],
+            [903, 902, 901].map(|end| ("level", end)),
             // Not at the end.
-            [(1, 10, 90, "level1"), (1, 20, 90, "level2")],
-            // Counting down.
-            [(1, 10, 900, "level2"), (1, 20, 900, "level1")],
-            [(1, 10, 900, "level1"), (1, 20, 900, "level")],
-            [(1, 10, 900, "outer1"), (1, 20, 900, "inner2")],
+            [90; 3].map(|end| ("level", end)),
+            [("level", 900), ("level", 900), ("other", 900)],
+            // Earlier ones were popped.
+            [("level", 900), ("level", 900), ("level", 899)],
+            [("a1level", 900), ("a1level", 900), ("a1level", 900)],
         ] {
-            let [first, second] = ranges;
-            let all = found(&[first, second, (1, 200, 900, "save")]);
+            let names = ranges.map(|(name, _)| name);
+            let names = [1, 2, 3].map(|number| format!("{}{number}", names[number - 1]));
+            let range = |at: usize| (1, 10 * (at as i64 + 1), ranges[at].1, names[at].as_str());
+            let all = found(&[range(0), range(1), range(2), (1, 200, 900, "save")]);
             assert_eq!(all, Unclosed::default(), "{ranges:?}");
         }
+        // Counting down.
+        let down = [(1, 10, 900, "n3"), (1, 20, 900, "n2"), (1, 30, 900, "n1")];
+        assert_eq!(found(&down), Unclosed::default());
     }
 }

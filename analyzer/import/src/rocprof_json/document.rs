@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::Value;
 
 use crate::Error;
-use crate::chrome::feed::{Feed, Kind, NO_BYTES, Slice};
+use crate::chrome::feed::{COUNTED_ALONE, Feed, Kind, NO_BYTES, Slice};
 use crate::device_csv::in_blocks;
 use crate::json::{self, Members, Object, list};
 use crate::rocpd::name_of_copy;
@@ -342,10 +342,6 @@ impl Parts for Facts {
     fn record(&mut self, _: &str, _: Record) {}
 }
 
-/// The profiler says so of its counter collection; without a trace of kernels nothing else states them.
-const COUNTED_ONE_BY_ONE: &str = "kernels come from counter_collection, and there is no kernel trace: rocprofv3 runs kernels \
-     one at a time while it counts, so gaps between them are its own";
-
 /// Correlation ids of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
 
@@ -550,7 +546,7 @@ fn counters(
     let times = data.and_then(|data| Some((time_ns, data.end_timestamp.0?)));
     if let (false, Some(data), Some(times_ns), true) = (of.has_kernels, data, times, key.is_some())
     {
-        feed.notes().warn(COUNTED_ONE_BY_ONE);
+        feed.notes().warn(COUNTED_ALONE);
         let slice = Slice {
             process: of.id,
             thread: record.thread_id.unsigned().unwrap_or(0),

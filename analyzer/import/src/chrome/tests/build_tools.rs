@@ -20,13 +20,15 @@ fn sums_of_a_compiler_are_counters_and_no_threads() {
         on_lane(7, "Frontend", (100, 9_000), ""),
         sum(1, "Total Frontend", 9_999, (2, 4)),
         sum(2, "Total Source", 700, (3, 0)),
+        // Anything may have such arguments.
+        sum(7, "batch", 8_000, (2, 4)),
         // What takes another time than the product of both is an interval.
-        sum(7, "batch", 90_000, (2, 4)),
+        sum(7, "Total batch", 90_000, (2, 4)),
     ]))
     .unwrap();
     let mut names = run.rows("bricks", "name");
     names.sort();
-    assert_eq!(names, ["Frontend", "batch"]);
+    assert_eq!(names, ["Frontend", "Total batch", "batch"]);
     assert_eq!(run.rows("threads", "os_id"), ["7"]);
     let mut sums = run.rows("counters", "name value unit source");
     sums.sort();
